@@ -1,0 +1,250 @@
+"""Every error Perdure raises, as one tree.
+
+::
+
+    PerdureError
+    ├── ConfigurationError            what was passed to open, or set in the environment, is wrong
+    │   ├── InvalidUrlError
+    │   └── NotAvailableError         part of the plan, not of this release
+    ├── InvalidInputError             (also a ValueError) refused before anything is written
+    │   ├── InvalidIdError            thread, tenant, subject or checkpoint id
+    │   ├── MissingThreadIdError
+    │   ├── InvalidLimitError
+    │   ├── InvalidCursorError
+    │   ├── InvalidFilterError
+    │   └── InvalidNamespaceError
+    ├── UnsupportedValueError         (also a TypeError) a value that would not come back equal
+    ├── StoredValueError              what the database holds can't be turned into a value
+    │   ├── CorruptValueError
+    │   └── UnknownTypeError          a type this process has not registered
+    ├── NotFoundError
+    ├── ConflictError
+    │   └── FencedError               the thread was deleted or begun anew meanwhile
+    └── DatabaseError
+        ├── DatabaseUnavailableError  can't be opened, written or reached
+        ├── DatabaseLockedError       another process held it for longer than the timeout
+        ├── ForeignDatabaseError      no Perdure database; left untouched
+        ├── NewerSchemaError          written by a newer Perdure; left untouched
+        ├── CorruptDatabaseError      cut short or damaged
+        ├── NotSetUpError             empty, and open was told not to create
+        └── ClosedError               the memory was closed
+
+Each class has a `code` that programs can rely on and an HTTP `status`.
+Messages say what, where and the next step.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "ClosedError",
+    "ConfigurationError",
+    "ConflictError",
+    "CorruptDatabaseError",
+    "CorruptValueError",
+    "DatabaseError",
+    "DatabaseLockedError",
+    "DatabaseUnavailableError",
+    "FencedError",
+    "ForeignDatabaseError",
+    "InvalidCursorError",
+    "InvalidFilterError",
+    "InvalidIdError",
+    "InvalidInputError",
+    "InvalidLimitError",
+    "InvalidNamespaceError",
+    "InvalidUrlError",
+    "MissingThreadIdError",
+    "NewerSchemaError",
+    "NotAvailableError",
+    "NotFoundError",
+    "NotSetUpError",
+    "PerdureError",
+    "StoredValueError",
+    "UnknownTypeError",
+    "UnsupportedValueError",
+]
+
+
+class PerdureError(Exception):
+    """Something Perdure refuses or could not do."""
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+
+
+class ConfigurationError(PerdureError):
+    """An argument of `Memory.open`, or a setting, is wrong."""
+
+    code = "configuration"
+    status = 400
+
+
+class InvalidUrlError(ConfigurationError):
+    """The database URL has a form that no engine takes."""
+
+    code = "invalid_url"
+
+
+class NotAvailableError(ConfigurationError):
+    """What was asked for is planned, and not part of this release."""
+
+    code = "not_available"
+    status = 501
+
+
+class InvalidInputError(PerdureError, ValueError):
+    """An argument was refused before anything was written."""
+
+    code = "invalid_input"
+    status = 422
+
+
+class InvalidIdError(InvalidInputError):
+    """An id is no string, empty, too long, or holds control characters."""
+
+    code = "invalid_id"
+
+
+class MissingThreadIdError(InvalidInputError):
+    """A config names no thread."""
+
+    code = "missing_thread_id"
+
+
+class InvalidLimitError(InvalidInputError):
+    """A limit or offset is no whole number in its range."""
+
+    code = "invalid_limit"
+
+
+class InvalidCursorError(InvalidInputError):
+    """A page cursor was not made by this listing."""
+
+    code = "invalid_cursor"
+
+
+class InvalidFilterError(InvalidInputError):
+    """A filter has a form that the filter rules don't know."""
+
+    code = "invalid_filter"
+
+
+class InvalidNamespaceError(InvalidInputError):
+    """A namespace or one of its labels has a form that is not allowed."""
+
+    code = "invalid_namespace"
+
+
+class UnsupportedValueError(PerdureError, TypeError):
+    """A value that would not come back equal and of the same type.
+
+    `path` names the place inside the value, as in ``$.messages[3].artifact``.
+    """
+
+    code = "unsupported_value"
+    status = 422
+
+    def __init__(self, message: str, *, path: str = "$") -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class StoredValueError(PerdureError):
+    """What the database holds can't be turned into a value."""
+
+    code = "stored_value"
+
+
+class CorruptValueError(StoredValueError):
+    """Stored bytes fail their checksum or are no value of ours."""
+
+    code = "corrupt_value"
+
+
+class UnknownTypeError(StoredValueError):
+    """A stored value has a type tag that this process has not registered.
+
+    `tag` is the stored tag, `path` the place inside the value.
+    """
+
+    code = "unknown_type"
+
+    def __init__(self, message: str, *, tag: str = "", path: str = "$") -> None:
+        super().__init__(message)
+        self.tag = tag
+        self.path = path
+
+
+class NotFoundError(PerdureError):
+    """What was named does not exist."""
+
+    code = "not_found"
+    status = 404
+
+
+class ConflictError(PerdureError):
+    """Somebody else's change came first."""
+
+    code = "conflict"
+    status = 409
+
+
+class FencedError(ConflictError):
+    """The thread was deleted or begun anew while this run was under way."""
+
+    code = "fenced"
+
+
+class DatabaseError(PerdureError):
+    """The database failed or refused."""
+
+    code = "database"
+    status = 503
+
+
+class DatabaseUnavailableError(DatabaseError):
+    """The database can't be opened, written or reached."""
+
+    code = "database_unavailable"
+
+
+class DatabaseLockedError(DatabaseError):
+    """Another process held the database for longer than the timeout."""
+
+    code = "database_locked"
+
+
+class ForeignDatabaseError(DatabaseError):
+    """The file is no Perdure database; it was left untouched."""
+
+    code = "foreign_database"
+    status = 500
+
+
+class NewerSchemaError(DatabaseError):
+    """The database was written by a newer Perdure; it was left untouched."""
+
+    code = "newer_schema"
+    status = 500
+
+
+class CorruptDatabaseError(DatabaseError):
+    """The file is cut short or damaged."""
+
+    code = "corrupt_database"
+    status = 500
+
+
+class NotSetUpError(DatabaseError):
+    """The database is empty, and `create=False` was given."""
+
+    code = "not_set_up"
+
+
+class ClosedError(DatabaseError):
+    """The memory was closed before this call."""
+
+    code = "closed"
+    status = 500
