@@ -1,0 +1,56 @@
+# What a developer and CI run. PYTHON chooses the interpreter of the virtual environment: make test PYTHON=python3.13
+PYTHON ?= python3
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+DEV := .venv/.dev.stamp
+RUN := .venv/.run.stamp
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(UPGRADE)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench faults lock clean
+
+help:    ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+
+demo: $(RUN)    ## see memory at work; no key, no network
+	$(BIN)/perdure demo
+
+test: $(DEV)    ## every test but the long ones
+	$(BIN)/pytest -n 2
+
+check: $(DEV)    ## lint, formatting, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(DEV)    ## format the code and apply the safe fixes
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+bench: $(DEV)    ## measure, and write benchmarks/results.json and the chart
+	$(BIN)/python -m benchmarks
+
+faults: $(DEV)    ## the long runs of killed processes, full disks and cancellations
+	$(BIN)/pytest tests/faults -m long
+
+lock: $(DEV)    ## renew requirements/*.txt from pyproject.toml; UPGRADE=--upgrade takes newer versions
+	$(COMPILE) pyproject.toml --group build --group test --group check --group bench --group lock -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --group build --constraint requirements/dev.txt -o requirements/run.txt
+
+clean:    ## remove what make made
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+$(RUN): requirements/run.txt pyproject.toml | $(BIN)/python
+	$(PIP) install --require-hashes -r requirements/run.txt
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(DEV): requirements/dev.txt pyproject.toml | $(BIN)/python
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@ $(RUN)
