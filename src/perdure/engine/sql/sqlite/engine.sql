@@ -1,0 +1,2 @@
+-- name: quick_check
+PRAGMA quick_check(1);
