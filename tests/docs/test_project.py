@@ -75,9 +75,7 @@ def test_both_readmes_have_the_same_shape():
 
 def test_the_first_example_of_the_readme_is_a_whole_script():
     text = (ROOT / "README.md").read_text()
-    example = re.search(
-        r"<!-- example:first -->\n```python\n(.*?)```\n<!-- /example:first -->", text, re.DOTALL
-    )
+    example = re.search(r"<!-- example:first -->\n```python\n(.*?)```\n<!-- /example:first -->", text, re.DOTALL)
     assert example
     compile(example[1], "README.md", "exec")
 
@@ -158,9 +156,7 @@ def test_the_page_of_dependencies_gives_the_bounds_of_the_project_file():
 @pytest.mark.parametrize("lock", LOCKS)
 def test_the_locked_requirements_follow_the_project_file(lock):
     text = (ROOT / lock).read_text()
-    locked = {
-        name: Version(version) for name, version in re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE)
-    }
+    locked = {name: Version(version) for name, version in re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE)}
     groups = PROJECT["dependency-groups"] if lock == "requirements/dev.txt" else {}
     wanted = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["build"]]
     wanted += [line for group in groups.values() for line in group]
