@@ -3,8 +3,9 @@ PYTHON ?= python3
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-DEV := .venv/.dev.stamp
 RUN := .venv/.run.stamp
+PACKAGE := .venv/.package.stamp
+DEV := .venv/.dev.stamp
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(UPGRADE)
 
 .DEFAULT_GOAL := help
@@ -13,7 +14,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 help:    ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
 
-demo: $(RUN)    ## see memory at work; no key, no network
+demo: $(PACKAGE)    ## see memory at work; no key, no network
 	$(BIN)/perdure demo
 
 test: $(DEV)    ## every test but the long ones
@@ -43,14 +44,17 @@ clean:    ## remove what make made
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 
 $(BIN)/python:
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
-$(RUN): requirements/run.txt pyproject.toml | $(BIN)/python
-	$(PIP) install --require-hashes -r requirements/run.txt
+# Each stamp is renewed only when its own file changes; the order is run.txt, the package itself, dev.txt.
+$(RUN): requirements/run.txt | $(BIN)/python
+	$(PIP) install --require-hashes -r $<
+	@touch $@
+
+$(PACKAGE): pyproject.toml | $(RUN)
 	$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(DEV): requirements/dev.txt pyproject.toml | $(BIN)/python
-	$(PIP) install --require-hashes -r requirements/dev.txt
-	$(PIP) install --no-deps --no-build-isolation -e .
-	@touch $@ $(RUN)
+$(DEV): requirements/dev.txt | $(PACKAGE)
+	$(PIP) install --require-hashes -r $<
+	@touch $@
