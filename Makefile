@@ -24,7 +24,7 @@ check: $(DEV)    ## lint, formatting, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 format: $(DEV)    ## format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only --quiet .
