@@ -1,0 +1,106 @@
+"""The closed set of types a codec knows: ours from the start, users' as they are registered."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import io
+import types
+from collections.abc import Iterable
+from typing import Any, Final
+
+from perdure import errors
+from perdure.core.codec import arrays, discover, langchain, langgraph, standard, tags, user
+from perdure.core.codec.kinds import Kind, Opaque, refuse, table
+
+BUILT_IN: Final = table((*standard.KINDS, *langchain.KINDS, *langgraph.KINDS))
+MAKERS: Final = {kind.code: kind.make for kind in BUILT_IN.values()} | {
+    tags.NUMPY_ARRAY: arrays.make_array,
+    tags.NUMPY_SCALAR: arrays.make_scalar,
+}
+MESSAGES: Final = frozenset(kind.cls for kind in langchain.KINDS)
+
+_CODE: Final = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial, types.ModuleType)
+_RUNNING: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, asyncio.Future)
+_SIMPLE: Final = (str, bytes, int, float, list, dict, tuple, set, frozenset)
+
+
+class Registry:
+    """Finds the kind of a class, and a user's class by its tag."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[type, Kind] = dict(BUILT_IN)
+        self.by_tag: dict[str, Kind] = {}
+
+    def register(self, classes: Iterable[type]) -> None:
+        """Register classes and the classes their fields are declared with; refuse what can't be kept."""
+        for cls in classes:
+            self.named(cls)
+            for part in discover.types_of(cls):
+                self.adopt(part)
+
+    def named(self, cls: type) -> None:
+        """Register one class a user named, or say why it can't be."""
+        if not isinstance(cls, type):
+            raise errors.UnsupportedValueError(
+                f"{cls!r} is no class. Pass classes: `types=[Prefs]`; for a graph use `memory.register(graph)`."
+            )
+        if self.adopt(cls) is None:
+            raise refuse(
+                f"Values of {user.tag_of(cls)}",
+                "Make it a pydantic model, a dataclass, an Enum or a NamedTuple, or keep plain values instead.",
+            )
+
+    def adopt(self, cls: type) -> Kind | None:
+        """Return the kind of a class, registering it if it's a user's; None if it can't be kept."""
+        kind = self.kinds.get(cls)
+        if kind is None:
+            kind = arrays.kind_of(cls) or user.kind_of(cls)
+            if kind is None:
+                return None
+            self.kinds[cls] = kind
+        if kind.code == tags.USER:
+            self.by_tag[user.tag_of(cls)] = kind
+        return kind
+
+    def of(self, value: object) -> Kind:
+        """Return the kind of a value, or refuse it with advice."""
+        cls = type(value)
+        kind = self.kinds.get(cls)
+        if kind is None:
+            kind = self.adopt(cls)
+        if kind is None:
+            raise _refusal(value)
+        return kind
+
+
+def _refusal(value: object) -> errors.UnsupportedValueError:
+    cls = type(value)
+    what = f"A {cls.__module__}.{cls.__qualname__}"
+    if isinstance(value, _CODE):
+        return refuse(f"Code ({what.lower()})", "Keep a name and look it up, or pass it in the run's context.")
+    if isinstance(value, _RUNNING) or inspect.isawaitable(value):
+        return refuse(what, "Await it, or make it a list, before it goes into the state.")
+    if isinstance(value, BaseException):
+        return refuse(what, "Keep its text: `repr(error)`.")
+    if isinstance(value, io.IOBase):
+        return refuse(what, "Keep the path or what the file holds.")
+    if isinstance(value, memoryview):
+        return refuse(what, "Convert it: `bytes(value)`.")
+    for plain in _SIMPLE:
+        if isinstance(value, plain):
+            return refuse(f"{what}, a subclass of {plain.__name__},", f"Convert it: `{plain.__name__}(value)`.")
+    advice = "Register a pydantic model, a dataclass, an Enum or a NamedTuple, or keep plain values instead."
+    return refuse(what, advice)
+
+
+def opaque_parts(payload: Any) -> tuple[str, Any]:
+    """Split a user type's payload into its tag and the rest."""
+    tag, *rest = payload
+    if not isinstance(tag, str):
+        raise TypeError(tag)
+    return tag, rest[0] if len(rest) == 1 else rest
+
+
+__all__ = ["BUILT_IN", "MAKERS", "MESSAGES", "Opaque", "Registry", "opaque_parts"]
