@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from perdure.core.codec import tags
 from perdure.core.codec.kinds import Kind, refuse
@@ -64,7 +64,7 @@ def make_scalar(payload: list[Any]) -> object:
 
 
 def _take_array(value: np.ndarray[Any, Any]) -> list[object]:
-    order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+    order: Literal["F", "C"] = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
     if value.dtype.kind == _OBJECTS:
         return [_OBJECTS, list(value.shape), order, list(value.ravel(order))]
     return [_describe(value.dtype), list(value.shape), order, value.tobytes(order)]

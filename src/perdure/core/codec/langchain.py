@@ -2,13 +2,14 @@
 
 A payload is ``[head, value, value, …]``. The low 16 bits of `head` say which fields follow, in bit order; those left
 out have their default. The high bits say which fields differ in being *set* (pydantic's `model_fields_set`) from
-being present. Bit 15 announces a last element with what the table doesn't know: ``[fields, extra, set names, private]``.
+being present. Bit 15 announces a last element for what the table doesn't know: ``[fields, extra, set names,
+private]``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pydantic
 from langchain_core import documents, messages
@@ -19,7 +20,17 @@ from perdure.core.codec.kinds import Kind
 
 # A field's place in its tuple is its bit: append only, never reorder.
 _BASE: Final = ("content", "id", "name", "response_metadata", "additional_kwargs", "type")
-_TOOL: Final = ("content", "id", "tool_call_id", "name", "artifact", "status", "additional_kwargs", "response_metadata", "type")
+_TOOL: Final = (
+    "content",
+    "id",
+    "tool_call_id",
+    "name",
+    "artifact",
+    "status",
+    "additional_kwargs",
+    "response_metadata",
+    "type",
+)
 _CHAT: Final = (*_BASE, "role")
 _AI: Final = (
     "content",
@@ -50,9 +61,10 @@ class _Layout:
         self.bits = {name: 1 << at for at, name in enumerate(names)}
         self.template = {name: _default(field) for name, field in cls.model_fields.items()}
         self.required = sum(bit for name, bit in self.bits.items() if self.template.get(name) is _NO_DEFAULT)
-        self.factories = {n: f.default_factory for n, f in cls.model_fields.items() if f.default_factory is not None}
+        self.factories = {n: _factory(f) for n, f in cls.model_fields.items() if f.default_factory is not None}
         self.extra = cls.model_config.get("extra") == "allow"
-        self.table = tuple((n, bit, self.template.get(n, _NO_DEFAULT)) for n, bit in self.bits.items())
+        defaults = ((name, bit, self.template.get(name, _NO_DEFAULT)) for name, bit in self.bits.items())
+        self.table = tuple((name, bit, type(default), default) for name, bit, default in defaults)
         self.masks: dict[int, tuple[str, ...]] = {}
 
     def take(self, value: Any) -> list[object]:
@@ -60,9 +72,9 @@ class _Layout:
         present = given = 0
         payload: list[object] = [0]
         try:
-            for name, bit, default in self.table:
+            for name, bit, kind, default in self.table:
                 part = fields[name]
-                if type(part) is not type(default) or part != default:
+                if type(part) is not kind or part != default:
                     present |= bit
                     payload.append(part)
             for name in value.__pydantic_fields_set__:
@@ -83,7 +95,11 @@ class _Layout:
         rest = {name: part for name, part in fields.items() if name not in self.bits}
         unset = sorted(name for name in given if name not in self.bits)
         head = present | _REST | (present ^ set_bits) << _SHIFT
-        return [head, *(fields[name] for name in known), [rest, value.__pydantic_extra__, unset, value.__pydantic_private__]]
+        return [
+            head,
+            *(fields[name] for name in known),
+            [rest, value.__pydantic_extra__, unset, value.__pydantic_private__],
+        ]
 
     def make(self, payload: list[Any]) -> object:
         head = payload[0]
@@ -104,7 +120,9 @@ class _Layout:
         fields.update(zip(names, payload[1:], strict=True))
         return _build(self.cls, fields, set_names, extra, private)
 
-    def merge(self, fields: dict[str, object], rest: dict[str, object], extra: dict[str, object] | None) -> dict[str, object] | None:
+    def merge(
+        self, fields: dict[str, object], rest: dict[str, object], extra: dict[str, object] | None
+    ) -> dict[str, object] | None:
         """Put unknown fields back where this version of the class keeps them."""
         strange = {name: part for name, part in rest.items() if name not in self.cls.model_fields}
         fields.update((name, part) for name, part in rest.items() if name not in strange)
@@ -128,6 +146,10 @@ def _default(field: FieldInfo) -> object:
     if field.is_required():
         return _NO_DEFAULT
     return field.get_default(call_default_factory=True)
+
+
+def _factory(field: FieldInfo) -> Callable[[], object]:
+    return cast("Callable[[], object]", field.default_factory)
 
 
 def _build(

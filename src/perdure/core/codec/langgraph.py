@@ -6,7 +6,6 @@ Payloads are positional, with trailing defaults left out: a field that LangGraph
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any, Final
 
 from langgraph import types
@@ -43,7 +42,7 @@ def _record(code: int, cls: type, *fields: tuple[str, object]) -> Kind:
     defaults = {name: default for name, default in fields if default is not _REQUIRED}
 
     def make(payload: list[Any]) -> object:
-        value = object.__new__(cls)
+        value: Any = object.__new__(cls)
         given = dict(zip(names, payload, strict=False))
         if len(payload) > len(names) or len(given.keys() | defaults.keys()) < len(names):
             raise ValueError(code)

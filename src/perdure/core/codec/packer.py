@@ -42,34 +42,41 @@ class BentError(TypeError):
     """Native packing would change this region, or nest too deeply: walk it instead."""
 
 
-def region_depth(value: object, bent: frozenset[type], left: int) -> int:
+def region_depth(value: Any, bent: frozenset[type], left: int) -> int:
     """Return how deep a plain region goes; raise BentError if native packing would change anything in it."""
     kind = type(value)
     if kind is list:
-        parts: Any = value
-    elif kind is dict:
-        parts = value.values()  # type: ignore[attr-defined]
-    elif kind in bent:
+        return 1 + _deepest(value, bent, left)
+    if kind is dict:
+        return 1 + _deepest(value.values(), bent, left)
+    if kind in bent:
         raise BentError
-    else:
+    return 0
+
+
+def _deepest(parts: Iterable[Any], bent: frozenset[type], left: int) -> int:
+    if LEAVES.issuperset(map(type, parts)):
         return 0
     kinds = set(map(type, parts))
-    if kinds <= LEAVES:
-        return 1
-    if kinds & bent or left <= 0:
+    if left <= 0 or not kinds.isdisjoint(bent):
         raise BentError
     if kinds.isdisjoint(CONTAINERS):
-        return 1
-    return 1 + max(region_depth(part, bent, left - 1) for part in parts if type(part) in CONTAINERS)
+        return 0
+    deepest = 0
+    for part in parts:
+        if type(part) in CONTAINERS and (deep := region_depth(part, bent, left - 1)) > deepest:
+            deepest = deep
+    return deepest
 
 
 class Packer:
     """One run of native packing."""
 
-    __slots__ = ("bent", "depth", "registry")
+    __slots__ = ("bent", "depth", "kinds", "registry")
 
     def __init__(self, registry: Registry, *, spliced: bool) -> None:
         self.registry = registry
+        self.kinds = registry.kinds
         self.bent = _BENT - SPLICED if spliced else _BENT
         self.depth = 0
 
@@ -83,17 +90,21 @@ class Packer:
 
     def hook(self, value: object) -> Ext:
         """Pack what MessagePack has no word for."""
-        kind = self.registry.kinds.get(type(value))
+        kind = self.kinds.get(type(value))
         if kind is None:
             if type(value) is Opaque:
                 return Ext(tags.USER, value.raw)
             kind = self.registry.of(value)
-        if self.depth >= MAX_DEPTH:
-            raise BentError
-        self.depth += 1
         payload = kind.take(value)
-        data = joined(map(self.pack, payload)) if kind.unordered else self.pack(payload)  # type: ignore[call-overload]
-        self.depth -= 1
+        if kind.unordered:
+            self.depth += 1
+            data = joined(map(self.pack, payload))  # type: ignore[call-overload]
+            self.depth -= 1
+            return Ext(kind.code, data)
+        deep = 1 + region_depth(payload, self.bent, MAX_DEPTH - self.depth - 1)
+        self.depth += deep
+        data = _pack(payload, self.hook, OPTIONS)
+        self.depth -= deep
         return Ext(kind.code, data)
 
 

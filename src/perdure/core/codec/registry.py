@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import inspect
 import io
 import types
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable, Iterator
 from typing import Any, Final
 
 from perdure import errors
@@ -21,9 +19,23 @@ MAKERS: Final = {kind.code: kind.make for kind in BUILT_IN.values()} | {
 }
 MESSAGES: Final = frozenset(kind.cls for kind in langchain.KINDS)
 
-_CODE: Final = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial, types.ModuleType)
-_RUNNING: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, asyncio.Future)
-_SIMPLE: Final = (str, bytes, int, float, list, dict, tuple, set, frozenset)
+# What people try to keep, and what to do instead; the first match counts.
+_ADVICE: Final[tuple[tuple[tuple[type, ...], str], ...]] = (
+    (
+        (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial, types.ModuleType),
+        "Keep a name and look it up, or pass it in the run's context.",
+    ),
+    (
+        (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, Awaitable, Iterator),
+        "Await it, or make it a list, before it goes into the state.",
+    ),
+    ((BaseException,), "Keep its text: `repr(error)`."),
+    ((io.IOBase,), "Keep the path, or what the file holds."),
+    ((memoryview,), "Convert it: `bytes(value)`."),
+    *(((plain,), f"Convert it: `{plain.__name__}(value)`.") for plain in (str, bytes, bool, int, float)),
+    *(((plain,), f"Convert it: `{plain.__name__}(value)`.") for plain in (list, dict, tuple, set, frozenset)),
+)
+_OTHERWISE: Final = "Register a pydantic model, a dataclass, an Enum or a NamedTuple, or keep plain values instead."
 
 
 class Registry:
@@ -76,23 +88,12 @@ class Registry:
 
 
 def _refusal(value: object) -> errors.UnsupportedValueError:
-    cls = type(value)
-    what = f"A {cls.__module__}.{cls.__qualname__}"
-    if isinstance(value, _CODE):
-        return refuse(f"Code ({what.lower()})", "Keep a name and look it up, or pass it in the run's context.")
-    if isinstance(value, _RUNNING) or inspect.isawaitable(value):
-        return refuse(what, "Await it, or make it a list, before it goes into the state.")
-    if isinstance(value, BaseException):
-        return refuse(what, "Keep its text: `repr(error)`.")
-    if isinstance(value, io.IOBase):
-        return refuse(what, "Keep the path or what the file holds.")
-    if isinstance(value, memoryview):
-        return refuse(what, "Convert it: `bytes(value)`.")
-    for plain in _SIMPLE:
-        if isinstance(value, plain):
-            return refuse(f"{what}, a subclass of {plain.__name__},", f"Convert it: `{plain.__name__}(value)`.")
-    advice = "Register a pydantic model, a dataclass, an Enum or a NamedTuple, or keep plain values instead."
-    return refuse(what, advice)
+    advice = next((advice for classes, advice in _ADVICE if isinstance(value, classes)), _OTHERWISE)
+    return refuse(f"A {_name(type(value))}", advice)
+
+
+def _name(cls: type) -> str:
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
 def opaque_parts(payload: Any) -> tuple[str, Any]:

@@ -44,11 +44,11 @@ def depth_of(data: bytes) -> int:
 def _step(data: bytes, at: int) -> tuple[int, int]:
     """Return how many bytes the value's head (or all of a scalar) takes, and how many values it announces."""
     first = data[at]
-    if 0x80 <= first <= 0x8F:  # noqa: PLR2004 - the format's own bytes
+    if 0x80 <= first <= 0x8F:
         return 1, (first & 0x0F) * 2
-    if 0x90 <= first <= 0x9F:  # noqa: PLR2004
+    if 0x90 <= first <= 0x9F:
         return 1, first & 0x0F
-    if 0xA0 <= first <= 0xBF:  # noqa: PLR2004
+    if 0xA0 <= first <= 0xBF:
         return 1 + (first & 0x1F), 0
     for width, times in ((_ARRAYS.get(first), 1), (_MAPS.get(first), 2)):
         if width is not None:

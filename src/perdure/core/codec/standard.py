@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-import datetime
+import datetime as dt
 import decimal
 import fractions
 import ipaddress
@@ -24,7 +24,7 @@ from perdure.core.codec.kinds import Kind, refuse
 _DATETIME: Final = struct.Struct(">HBBBBBIB")
 _DATE: Final = struct.Struct(">HBB")
 _TIME: Final = struct.Struct(">BBBIB")
-_ZONES: Final = (datetime.timezone, zoneinfo.ZoneInfo)
+_ZONES: Final = (dt.timezone, zoneinfo.ZoneInfo)
 _PATTERN_FLAGS: Final = re.ASCII | re.IGNORECASE | re.LOCALE | re.UNICODE | re.MULTILINE | re.DOTALL | re.VERBOSE
 
 _FACTORIES: Final[dict[str, Callable[[], object]]] = {
@@ -72,55 +72,57 @@ def _make_surrogates(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _zone(value: datetime.datetime | datetime.time) -> tuple[object, ...]:
+def _zone(value: dt.datetime | dt.time) -> tuple[object, ...]:
     zone = value.tzinfo
     if zone is None:
         return ()
     if type(zone) not in _ZONES:
-        raise refuse(f"A time zone of type {type(zone).__qualname__}", "Use `zoneinfo.ZoneInfo` or `datetime.timezone`.")
+        raise refuse(
+            f"A time zone of type {type(zone).__qualname__}", "Use `zoneinfo.ZoneInfo` or `datetime.timezone`."
+        )
     return (zone,)
 
 
-def _take_datetime(value: datetime.datetime) -> list[object]:
+def _take_datetime(value: dt.datetime) -> list[object]:
     v = value
     data = _DATETIME.pack(v.year, v.month, v.day, v.hour, v.minute, v.second, v.microsecond, v.fold)
     return [data, *_zone(value)]
 
 
-def _make_datetime(payload: list[Any]) -> datetime.datetime:
+def _make_datetime(payload: list[Any]) -> dt.datetime:
     data, zone = _zoned(payload)
-    *parts, fold = _DATETIME.unpack(data)
-    return datetime.datetime(*parts, tzinfo=zone, fold=fold)
+    year, month, day, hour, minute, second, microsecond, fold = _DATETIME.unpack(data)
+    return dt.datetime(year, month, day, hour, minute, second, microsecond, zone, fold=fold)
 
 
-def _zoned(payload: list[Any]) -> tuple[bytes, datetime.tzinfo | None]:
+def _zoned(payload: list[Any]) -> tuple[bytes, dt.tzinfo | None]:
     data, *zones = payload
     (zone,) = zones or (None,)
     return data, zone
 
 
-def _take_time(value: datetime.time) -> list[object]:
+def _take_time(value: dt.time) -> list[object]:
     data = _TIME.pack(value.hour, value.minute, value.second, value.microsecond, value.fold)
     return [data, *_zone(value)]
 
 
-def _make_time(payload: list[Any]) -> datetime.time:
+def _make_time(payload: list[Any]) -> dt.time:
     data, zone = _zoned(payload)
     hour, minute, second, microsecond, fold = _TIME.unpack(data)
-    return datetime.time(hour, minute, second, microsecond, zone, fold=fold)
+    return dt.time(hour, minute, second, microsecond, zone, fold=fold)
 
 
-def _take_date(value: datetime.date) -> bytes:
+def _take_date(value: dt.date) -> bytes:
     return _DATE.pack(value.year, value.month, value.day)
 
 
-def _make_date(data: bytes) -> datetime.date:
-    return datetime.date(*_DATE.unpack(data))
+def _make_date(data: bytes) -> dt.date:
+    return dt.date(*_DATE.unpack(data))
 
 
-def _take_timezone(value: datetime.timezone) -> list[object]:
+def _take_timezone(value: dt.timezone) -> list[object]:
     offset, name = value.utcoffset(None), value.tzname(None)
-    return [offset] if name == datetime.timezone(offset).tzname(None) else [offset, name]
+    return [offset] if name == dt.timezone(offset).tzname(None) else [offset, name]
 
 
 def _take_zoneinfo(value: zoneinfo.ZoneInfo) -> str:
@@ -171,7 +173,9 @@ def _text(code: int, cls: type) -> Kind:
     return Kind(code, cls, str, cls, leaf=True)
 
 
-def _spread(code: int, cls: type, take: Callable[[Any], list[object]], make: Callable[..., object] | None = None) -> Kind:
+def _spread(
+    code: int, cls: type, take: Callable[[Any], list[object]], make: Callable[..., object] | None = None
+) -> Kind:
     build = make or cls
     return Kind(code, cls, take, lambda payload: build(*payload), leaf=True)
 
@@ -188,11 +192,11 @@ KINDS: Final = (
     _spread(tags.COMPLEX, complex, lambda v: [v.real, v.imag]),
     _text(tags.DECIMAL, decimal.Decimal),
     _spread(tags.FRACTION, fractions.Fraction, lambda v: [v.numerator, v.denominator]),
-    Kind(tags.DATETIME, datetime.datetime, _take_datetime, _make_datetime, leaf=True),
-    Kind(tags.DATE, datetime.date, _take_date, _make_date, leaf=True),
-    Kind(tags.TIME, datetime.time, _take_time, _make_time, leaf=True),
-    _spread(tags.TIMEDELTA, datetime.timedelta, lambda v: [v.days, v.seconds, v.microseconds]),
-    _spread(tags.TIMEZONE, datetime.timezone, _take_timezone),
+    Kind(tags.DATETIME, dt.datetime, _take_datetime, _make_datetime, leaf=True),
+    Kind(tags.DATE, dt.date, _take_date, _make_date, leaf=True),
+    Kind(tags.TIME, dt.time, _take_time, _make_time, leaf=True),
+    _spread(tags.TIMEDELTA, dt.timedelta, lambda v: [v.days, v.seconds, v.microseconds]),
+    _spread(tags.TIMEZONE, dt.timezone, _take_timezone),
     Kind(tags.ZONEINFO, zoneinfo.ZoneInfo, _take_zoneinfo, zoneinfo.ZoneInfo, leaf=True),
     Kind(tags.UUID, uuid.UUID, lambda v: v.bytes, lambda data: uuid.UUID(bytes=data), leaf=True),
     _text(tags.PURE_POSIX_PATH, pathlib.PurePosixPath),

@@ -112,13 +112,17 @@ def _unknown(registry: Registry, data: bytes, tag: str, where: str, refs: Refs |
         path = "$"
     else:
         path = locate.opaque(value, tag, "$")
-    message = f"{where or 'A stored value'} holds a {tag} at {path}, which this process has not registered. {_advice(tag)}"
+    message = (
+        f"{where or 'A stored value'} holds a {tag} at {path}, which this process has not registered. {_advice(tag)}"
+    )
     return errors.UnknownTypeError(message, tag=tag, path=path)
 
 
 def _advice(tag: str) -> str:
     module, _, name = tag.partition(":")
     if "<locals>" in name:
-        return f"Move {name.rpartition('.')[2]} to the top of its module and register it, or pass this one in types=[…]."
+        return (
+            f"Move {name.rpartition('.')[2]} to the top of its module and register it, or pass this one in types=[…]."
+        )
     outer = name.partition(".")[0]
     return f"Add it: `Memory.open(url, types=[{name}])  # from {module} import {outer}`, or `memory.register(graph)`."

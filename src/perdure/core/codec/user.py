@@ -42,14 +42,17 @@ def kind_of(cls: type) -> Kind | None:
     return None
 
 
-def _user(cls: type, take: Callable[[Any], list[object]], make: Callable[[list[Any]], object], *, leaf: bool = False) -> Kind:
+def _user(
+    cls: type, take: Callable[[Any], list[object]], make: Callable[[list[Any]], object], *, leaf: bool = False
+) -> Kind:
     tag = tag_of(cls)
     return Kind(tags.USER, cls, lambda value: [tag, *take(value)], make, leaf=leaf)
 
 
 def _changed(cls: type, why: object) -> errors.StoredValueError:
     return errors.StoredValueError(
-        f"A stored {tag_of(cls)} doesn't fit the class as it is now: {why}. Give new fields a default, or migrate the state."
+        f"A stored {tag_of(cls)} doesn't fit the class as it is now: {why}. "
+        "Give new fields a default, or migrate the state."
     )
 
 
@@ -96,7 +99,9 @@ def _difference(stored: Any, current: Any) -> str:
 def _check_layout(cls: type, allowed: type = object) -> None:
     for base in cls.__mro__:
         if not base.__flags__ & _HEAP_TYPE and base not in (object, allowed):
-            raise refuse(f"A {tag_of(cls)}, being a {base.__name__} too,", f"Keep the {base.__name__} in a field instead.")
+            raise refuse(
+                f"A {tag_of(cls)}, being a {base.__name__} too,", f"Keep the {base.__name__} in a field instead."
+            )
 
 
 def slots(cls: type) -> Iterator[str]:
@@ -114,7 +119,9 @@ def _mangled(base: type, name: str) -> str:
 
 
 def _cached(cls: type) -> frozenset[str]:
-    caches = {n for base in cls.__mro__ for n, part in vars(base).items() if isinstance(part, functools.cached_property)}
+    caches = {
+        n for base in cls.__mro__ for n, part in vars(base).items() if isinstance(part, functools.cached_property)
+    }
     return frozenset(caches | {"__orig_class__"})
 
 
