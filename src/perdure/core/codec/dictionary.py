@@ -10,7 +10,7 @@ DICTIONARY: Final = (
     b"\xa7content\xa0\xa6status\xabin_progress\x81\xa6status\xa9completed\x81\xa6status\xa7pending\x86\xaelanggrap"
     b"h_step\x01\xaelanggraph_node\xa5model\xb2langgraph_triggers\x91\xafbranch:to:model\xaelanggraph_path\x92\xad"
     b"__pregel_pull\xa5tools\xb7langgraph_checkpoint_ns\xa0\xa9lc_source\xadsummarization\x86\xa1v\x04\xa2ts\xd9 2"
-    b"025-01-01T00:00:00.000000+00:00\xb0channel_versions\x85\xa9__start__\xd9\"00000000000000000000000000000001.0"
+    b'025-01-01T00:00:00.000000+00:00\xb0channel_versions\x85\xa9__start__\xd9"00000000000000000000000000000001.0'
     b"\xa8messages\xa0\xafbranch:to:model\xa0\xafbranch:to:tools\xa0\xae__pregel_tasks\xa0\xadversions_seen\x82"
     b"\xa9__input__\x80\xa9__start__\x80\xb0updated_channels\x91\xa8messages\xadpending_sends\x90\x86\xa6source"
     b"\xa4loop\xa4step\x01\xa7parents\x80\xa6run_id\xa0\xa9thread_id\xa0\xa7user_id\xa0\x85\xafaction_requests\x91"

@@ -6,13 +6,15 @@ import dataclasses
 import enum
 import typing
 from collections.abc import Iterable, Iterator
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
 
 import pydantic
 from typing_extensions import is_typeddict
 
-_SCHEMAS = ("state_schema", "input_schema", "output_schema", "context_schema")
-_OURS = ("langchain_core.", "langgraph.")
+_SCHEMAS: Final = ("state_schema", "input_schema", "output_schema", "context_schema")
+_NOT_USERS: Final = ("langchain_core.", "langgraph.", "pydantic.", "enum.", "typing.")
+_STRATEGIES: Final = "langchain.agents.structured_output"
 
 
 def types_of(obj: object) -> set[type]:
@@ -21,13 +23,13 @@ def types_of(obj: object) -> set[type]:
     A graph is walked by its schemas, channels, nodes' inputs and subgraphs; a type by its fields' annotations.
     """
     found: set[type] = set()
-    seen: list[object] = []
+    seen: dict[int, object] = {}
     pending: list[object] = [obj]
     while pending:
         part = pending.pop()
-        if any(part is known for known in seen):
+        if id(part) in seen:
             continue
-        seen.append(part)
+        seen[id(part)] = part
         if isinstance(part, type) and _is_user_type(part):
             found.add(part)
         pending += _leads_to(part)
@@ -40,27 +42,41 @@ def _is_user_type(cls: type) -> bool:
         or dataclasses.is_dataclass(cls)
         or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
     )
-    return kept and not f"{cls.__module__}.".startswith(_OURS)
+    return kept and not f"{cls.__module__}.".startswith(_NOT_USERS)
 
 
-def _leads_to(part: Any) -> Iterator[object]:
+def _leads_to(part: Any) -> Iterable[object]:
     arguments = typing.get_args(part)
     if arguments:
-        yield typing.get_origin(part)
-        yield from (argument for argument in arguments if not isinstance(argument, str))
-        return
+        return (typing.get_origin(part), *(argument for argument in arguments if not isinstance(argument, str)))
     if isinstance(part, type):
-        yield from _annotations(part)
-    elif isinstance(part, list | tuple | set | frozenset):
-        yield from part
-    elif hasattr(part, "channels") and hasattr(part, "nodes"):
-        yield from _graph(part)
-    elif isinstance(part, typing.TypeAliasType if hasattr(typing, "TypeAliasType") else ()):
-        yield part.__value__
-    elif isinstance(part, typing.NewType):
-        yield part.__supertype__
-    elif isinstance(part, typing.TypeVar):
-        yield from (part.__bound__, *part.__constraints__)
+        return _annotations(part)
+    if isinstance(part, list | tuple | set | frozenset):
+        return part
+    if hasattr(part, "channels") and hasattr(part, "nodes"):
+        return _graph(part)
+    if isinstance(part, FunctionType):
+        return _closure(part)
+    return _aliased(part)
+
+
+def _aliased(part: Any) -> Iterator[object]:
+    for name in ("__value__", "__supertype__", "__bound__"):
+        yield getattr(part, name, None)
+    if type(part).__module__ == _STRATEGIES:
+        yield from (getattr(part, "schema", None), getattr(part, "schema_spec", None))
+        yield from getattr(part, "schema_specs", ())
+
+
+def _closure(function: FunctionType) -> Iterator[object]:
+    """Yield what `create_agent` gives its model node: there, and nowhere else, is its `response_format`."""
+    for cell in function.__closure__ or ():
+        try:
+            content = cell.cell_contents
+        except ValueError:  # not bound yet
+            continue
+        if type(content).__module__ == _STRATEGIES:
+            yield content
 
 
 def _annotations(cls: type) -> Iterable[object]:
@@ -82,8 +98,13 @@ def _graph(graph: Any) -> Iterator[object]:
     for channel in graph.channels.values():
         yield getattr(channel, "ValueType", None)
         yield getattr(channel, "UpdateType", None)
-    for node in graph.nodes.values():
+    for node in (*graph.nodes.values(), *getattr(builder, "nodes", {}).values()):
         yield getattr(node, "input_schema", None)
         yield from getattr(node, "subgraphs", None) or ()
-        yield getattr(node, "bound", None)
-        yield getattr(node, "runnable", None)
+        yield from _callables(getattr(node, "runnable", None) or getattr(node, "bound", None))
+
+
+def _callables(runnable: Any) -> Iterator[object]:
+    yield runnable
+    for step in (runnable, *getattr(runnable, "steps", ())):
+        yield from (getattr(step, "func", None), getattr(step, "afunc", None))
