@@ -1,0 +1,193 @@
+"""Entries: the immutable parts of a thread's values, each stored once, and what a process keeps of them.
+
+An entry has a place, (log, position), that never changes within a thread's generation and epoch.
+A process keeps the entries it has seen, so that a read fetches only what is new and a write
+recognises a message it has stored before by its identity, without encoding it again.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Cache", "Caches", "Slot", "fields_of", "same_fields"]
+
+_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
+_SLOT_BYTES = 600
+SIGHTINGS = 10_000
+"""Threads for which a process remembers the generation it saw."""
+
+_dict_of = operator.attrgetter("__dict__")
+_extra_of = operator.attrgetter("__pydantic_extra__")
+
+
+class Slot:
+    """One entry as a process knows it.
+
+    `log` is -1 until the entry has a place. `packed` are its encoded bytes, or `tree` what they
+    will be made of once the entries inside have places. `obj` is the decoded value and `kept` a
+    copy of its fields, against which it is compared before it is trusted again.
+    """
+
+    __slots__ = ("digest", "kept", "log", "name", "obj", "packed", "pos", "tree")
+
+    def __init__(self, packed: bytes | None, *, name: str = "", tree: object = None, digest: bytes = b"") -> None:
+        self.log = -1
+        self.pos = -1
+        self.packed = packed
+        self.tree = tree
+        self.digest = digest
+        self.name = name
+        self.obj: Any = None
+        self.kept: dict[str, Any] | None = None
+
+    def holds(self, obj: object) -> bool:
+        """Whether `obj` is this slot's own object and nobody changed it in place."""
+        return self.obj is obj and self.kept is not None and _unchanged(obj, self.kept)
+
+    def keep(self, obj: object) -> None:
+        """Remember the decoded object and a copy of its fields."""
+        self.obj, self.kept = obj, fields_of(obj)
+
+
+def fields_of(obj: object) -> dict[str, Any] | None:
+    """Return a copy of an object's fields that a change in place can't reach; None: not comparable."""
+    if getattr(obj, "__pydantic_extra__", None):
+        return None
+    return {name: _copy(value) for name, value in vars(obj).items()}
+
+
+def _copy(value: Any) -> Any:
+    return value if type(value) in _PLAIN else copy.deepcopy(value)
+
+
+def _unchanged(obj: object, kept: dict[str, Any]) -> bool:
+    try:
+        return bool(vars(obj) == kept) and not getattr(obj, "__pydantic_extra__", None)
+    except Exception:  # noqa: BLE001 - an array in a field can't say whether it equals; then encode again
+        return False
+
+
+def same_fields(slots: list[Slot], objects: list[Any]) -> bool:
+    """Whether every object still has the fields that its slot kept: the bulk form of `Slot.holds`."""
+    try:
+        kept = [slot.kept for slot in slots]
+        return list(map(_dict_of, objects)) == kept and not any(map(_extra_of, objects))
+    except Exception:  # noqa: BLE001 - as above; the caller then looks at each object
+        return False
+
+
+@dataclass(slots=True)
+class Cache:
+    """What this process knows of one generation of a thread, and of one epoch of its entries."""
+
+    generation: int = 0
+    epoch: int = 0
+    logs: dict[int, dict[int, Slot]] = field(default_factory=dict)
+    by_id: dict[int, Slot] = field(default_factory=dict)
+    by_digest: dict[bytes, Slot] = field(default_factory=dict)
+    size: int = 0
+
+    def place(self, slot: Slot, log: int, pos: int) -> Slot:
+        """Keep a slot at its place and return the one that is kept there."""
+        slot.log, slot.pos, slot.tree = log, pos, None
+        kept = self.logs.setdefault(log, {}).setdefault(pos, slot)
+        if kept is slot:
+            self.size += len(slot.packed or b"") + _SLOT_BYTES
+            if slot.digest:
+                self.by_digest[slot.digest] = slot
+            if slot.obj is not None and slot.kept is not None:
+                self.by_id[id(slot.obj)] = slot
+        elif slot.obj is not None:
+            self.adopt(kept, slot.obj)
+        return kept
+
+    def known(self, obj: object) -> Slot | None:
+        """Return the slot of a message that this process has stored or read, if it is unchanged."""
+        slot = self.by_id.get(id(obj))
+        return slot if slot is not None and slot.holds(obj) else None
+
+    def adopt(self, slot: Slot, obj: object) -> None:
+        """Make `obj` the object that stands for a slot."""
+        if slot.obj is not None:
+            self.by_id.pop(id(slot.obj), None)
+        slot.keep(obj)
+        if slot.kept is not None:
+            self.by_id[id(obj)] = slot
+
+    def missing(self, log: int, start: int, count: int) -> list[tuple[int, int]]:
+        """Return the (start, end) of the parts of a range that are not kept."""
+        have = self.logs.get(log, {})
+        gaps: list[tuple[int, int]] = []
+        for pos in range(start, start + count):
+            if pos in have:
+                continue
+            if gaps and gaps[-1][1] == pos:
+                gaps[-1] = (gaps[-1][0], pos + 1)
+            else:
+                gaps.append((pos, pos + 1))
+        return gaps
+
+
+class Caches:
+    """The caches of a memory, by thread; the least recently used go when they grow too large."""
+
+    def __init__(self, limit: int = 64 << 20, threads: int = 512) -> None:
+        self.limit = limit
+        self.threads = threads
+        self._uses = 0
+        self._sighted: dict[tuple[str, str, bool], int] = {}
+        self._by_thread: dict[tuple[str, str], Cache] = {}
+
+    def at(self, tenant: str, thread: str, generation: int, epoch: int) -> Cache:
+        """Return the cache for exactly this generation and epoch, a new one if need be."""
+        found = self._by_thread.get((tenant, thread))
+        if found is None or (found.generation, found.epoch) != (generation, epoch):
+            found = Cache(generation, epoch)
+        self.keep(tenant, thread, found)
+        return found
+
+    def last(self, tenant: str, thread: str) -> Cache:
+        """Return what was last known of a thread; an empty cache if nothing."""
+        return self._by_thread.get((tenant, thread)) or Cache()
+
+    def keep(self, tenant: str, thread: str, cache: Cache) -> None:
+        """Make a cache the one that is known for its thread, and the most recently used."""
+        self._by_thread.pop((tenant, thread), None)
+        self._by_thread[tenant, thread] = cache
+        self._uses += 1
+        if len(self._by_thread) > self.threads or self._uses % 64 == 0:
+            self._shrink((tenant, thread))
+
+    def drop(self, tenant: str, thread: str) -> None:
+        """Forget a thread."""
+        self._by_thread.pop((tenant, thread), None)
+
+    def sight(self, tenant: str, thread: str, generation: int, *, root: bool) -> None:
+        """Remember in which generation this process saw a thread; 0: there was none.
+
+        A look at a subgraph's namespace does not make the process forget what a run saw at the root.
+        """
+        key = (tenant, thread, root)
+        self._sighted.pop(key, None)
+        if generation:
+            self._sighted[key] = generation
+            if len(self._sighted) > SIGHTINGS:
+                self._sighted.pop(next(iter(self._sighted)), None)
+
+    def sighted(self, tenant: str, thread: str, *, root: bool) -> int:
+        """Return the generation in which this process last saw a thread, 0 if it saw none."""
+        seen = self._sighted.get((tenant, thread, True), 0)
+        return seen if root or seen else self._sighted.get((tenant, thread, False), 0)
+
+    def _shrink(self, current: tuple[str, str]) -> None:
+        kept = list(self._by_thread.items())
+        size = sum(cache.size for _, cache in kept)
+        count = len(kept)
+        for key, cache in kept:
+            if size <= self.limit and count <= self.threads:
+                return
+            if key != current and self._by_thread.pop(key, None) is not None:
+                size, count = size - cache.size, count - 1

@@ -1,0 +1,49 @@
+"""Ids: what may be one, and how it is kept in a key."""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+from perdure import errors
+
+__all__ = ["check", "pack", "unpack"]
+
+LONGEST = 255
+"""Characters in an id."""
+
+_CONTROL = re.compile("[\x00-\x1f\x7f\x80-\x9f\u2028\u2029\ud800-\udfff]")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID_BYTES = 16
+
+
+def check(value: object, what: str, *, longest: int = LONGEST, empty: bool = False) -> str:
+    """Return `value` if it is a usable id. Raises InvalidIdError that names `what` it should be."""
+    if type(value) is not str and not isinstance(value, str):
+        msg = f"{what} must be a string, not {type(value).__name__}: pass str(…) yourself, so that no two ids meet"
+        raise errors.InvalidIdError(msg)
+    if not value and not empty:
+        msg = f"{what} is empty; give it at least one character"
+        raise errors.InvalidIdError(msg)
+    if len(value) > longest:
+        msg = f"{what} has {len(value)} characters; {longest} is the limit"
+        raise errors.InvalidIdError(msg)
+    if found := _CONTROL.search(value):
+        msg = f"{what} holds a control character ({found.group()!r} at {found.start()}); ids are printable text"
+        raise errors.InvalidIdError(msg)
+    return value
+
+
+def pack(text: str) -> bytes:
+    """Return the key form of an id: a UUID's 16 bytes, or its text after a zero byte."""
+    if len(text) == 36 and _UUID.fullmatch(text):  # noqa: PLR2004 - a UUID's length
+        return uuid.UUID(text).bytes
+    packed = b"\0" + text.encode("utf-8")
+    return packed if len(packed) != _UUID_BYTES else b"\0" + packed
+
+
+def unpack(packed: bytes) -> str:
+    """Undo `pack`."""
+    if len(packed) == _UUID_BYTES:
+        return str(uuid.UUID(bytes=packed))
+    return packed.lstrip(b"\0").decode("utf-8")

@@ -1,0 +1,198 @@
+"""Logs: the append-only lists of a thread's entries, and giving new entries their places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import ormsgpack
+
+from perdure.core import pieces, values
+from perdure.core.codec import Codec
+from perdure.core.entries import Cache, Slot
+from perdure.core.unit import Unit
+
+__all__ = ["Placer", "Stored", "fetch", "reachable"]
+
+SKELETON = 256
+"""Encoded bytes from which what a channel points to becomes an entry of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where a write went, and the entries it placed: what the process may remember once it is committed."""
+
+    generation: int
+    epoch: int
+    placed: list[Slot]
+
+
+@dataclass(slots=True)
+class _Log:
+    number: int
+    length: int
+    stored: bool
+
+
+@dataclass(slots=True)
+class Placer:
+    """Gives the new entries of one write their places, and writes trees as bytes.
+
+    `size` counts the bytes stored.
+    """
+
+    unit: Unit
+    codec: Codec
+    generation: int
+    cache: Cache
+    size: int = 0
+    placed: list[Slot] = field(default_factory=list)
+    _logs: dict[str, _Log] = field(default_factory=dict)
+    _rows: list[dict[str, object]] = field(default_factory=list)
+    _digests: list[dict[str, object]] = field(default_factory=list)
+    _taken: dict[bytes, Slot] = field(default_factory=dict)
+
+    async def place(self, slots: list[Slot]) -> None:
+        """Give each entry a place: where its content already is, or at the end of its log."""
+        for slot in slots:
+            slot.log = slot.pos = -1
+        for slot in slots:
+            if slot.tree is not None:
+                packed = values.NESTED + self.codec.pack_tree(await self._render(slot.tree))
+                slot.packed, slot.digest = packed, self.codec.digest(packed)
+            await self._settle(slot)
+
+    async def write(self, tree: object, name: str) -> bytes:
+        """Return the bytes of a tree whose entries are placed; long ones become an entry themselves."""
+        packed = self.codec.pack_tree(await self._render(tree))
+        if len(packed) <= SKELETON or not values.points(tree):
+            return packed
+        slot = await self._node(values.NESTED + packed, f"{name}#")
+        return self.codec.pack_tree(_ref(slot))
+
+    async def finish(self) -> None:
+        """Write the rows of all new entries."""
+        await self.unit.many("entry_put", self._rows)
+        await self.unit.many("digest_put", self._digests)
+        for name, log in self._logs.items():
+            statement = "log_grow" if log.stored else "log_put"
+            await self.unit.run(statement, generation=self.generation, name=name, log=log.number, length=log.length)
+
+    async def _node(self, packed: bytes, name: str) -> Slot:
+        slot = Slot(packed, name=name, digest=self.codec.digest(packed))
+        await self._settle(slot)
+        return slot
+
+    async def _settle(self, slot: Slot) -> None:
+        self.placed.append(slot)
+        twin = self._taken.setdefault(slot.digest, slot)
+        if twin is not slot:
+            slot.log, slot.pos = twin.log, twin.pos
+            return
+        known = self.cache.by_digest.get(slot.digest)
+        if known is not None:
+            slot.log, slot.pos = known.log, known.pos
+            return
+        row = await self.unit.one("digest_get", generation=self.generation, digest=slot.digest)
+        if row is not None:
+            slot.log, slot.pos = row
+            return
+        log = await self._log(slot.name)
+        slot.log, slot.pos = log.number, log.length
+        log.length += 1
+        payload = self.codec.seal(slot.packed or b"")
+        self.size += len(payload)
+        place = {"generation": self.generation, "log": slot.log, "pos": slot.pos}
+        self._rows.append({**place, "payload": payload})
+        self._digests.append({**place, "digest": slot.digest})
+
+    async def _log(self, name: str) -> _Log:
+        log = self._logs.get(name)
+        if log is None:
+            row = await self.unit.one("log_get", generation=self.generation, name=name)
+            if row is not None:
+                log = _Log(row[0], row[1], stored=True)
+            else:
+                count = await self.unit.one("log_count", generation=self.generation)
+                pending = sum(not known.stored for known in self._logs.values())
+                log = _Log((count[0] if count else 0) + pending, 0, stored=False)
+            self._logs[name] = log
+        return log
+
+    async def _render(self, tree: object) -> object:
+        if isinstance(tree, Slot):
+            return _ref(tree)
+        if isinstance(tree, values.Listing):
+            return await self._listing(tree)
+        if isinstance(tree, values.Typed):
+            return ormsgpack.Ext(tree.code, self.codec.pack_tree(await self._render(tree.payload)))
+        if type(tree) is list:
+            return [await self._render(item) for item in tree]
+        if type(tree) is dict:
+            return {key: await self._render(item) for key, item in tree.items()}
+        return tree
+
+    async def _listing(self, listing: values.Listing) -> ormsgpack.Ext:
+        found: list[pieces.Piece] = []
+        for piece in pieces.settle(listing.pieces):
+            literal = isinstance(piece, pieces.Literal)
+            found.append(pieces.Literal([await self._render(e) for e in piece.elements]) if literal else piece)  # type: ignore[union-attr]
+        while len(found) > 2 * pieces.FANOUT:
+            found = await self._fold(found, listing.name)
+        return ormsgpack.Ext(listing.code, self.codec.pack_tree(pieces.flatten(found)))
+
+    async def _fold(self, found: list[pieces.Piece], name: str) -> list[pieces.Piece]:
+        """Put the first pieces into nodes; the last ones, which may still grow, stay."""
+        groups = (len(found) - pieces.FANOUT) // pieces.FANOUT
+        folded: list[pieces.Piece] = []
+        for at in range(groups):
+            group = found[at * pieces.FANOUT : (at + 1) * pieces.FANOUT]
+            tree = ormsgpack.Ext(values.PIECES, self.codec.pack_tree(pieces.flatten(group)))
+            slot = await self._node(values.NESTED + self.codec.pack_tree(tree), f"{name}#")
+            folded.append(pieces.Splice(slot))
+        return folded + found[groups * pieces.FANOUT :]
+
+
+def _ref(slot: Slot) -> ormsgpack.Ext:
+    return ormsgpack.Ext(values.REF, ormsgpack.packb([slot.log, slot.pos]))
+
+
+async def fetch(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str) -> None:
+    """Make the cache hold every entry that stored bytes point to, directly or through others."""
+    todo = [place for data in packed for place in values.places(codec, data, where)]
+    seen: set[tuple[int, int, int]] = set()
+    while todo:
+        log, start, count, _ = todo.pop()
+        if (log, start, count) in seen:
+            continue
+        seen.add((log, start, count))
+        for low, high in cache.missing(log, start, count):
+            await _load(unit, codec, cache, (log, low, high), where)
+        kept = cache.logs.get(log, {})
+        for pos in range(start, start + count):
+            slot = kept.get(pos)
+            if slot is not None and slot.packed is not None and slot.packed[:1] == values.NESTED:
+                todo += values.places(codec, slot.packed, where)
+
+
+async def _load(unit: Unit, codec: Codec, cache: Cache, part: tuple[int, int, int], where: str) -> None:
+    log, low, high = part
+    rows = await unit.all("entry_range", generation=cache.generation, log=log, low=low, high=high)
+    for pos, payload in rows:
+        cache.place(Slot(codec.open(payload, where=where)), log, pos)
+
+
+async def reachable(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str) -> set[tuple[int, int]]:
+    """Return the (log, position) of every entry that stored bytes lead to."""
+    await fetch(unit, codec, cache, packed, where)
+    found: set[tuple[int, int]] = set()
+    todo = [place for data in packed for place in values.places(codec, data, where)]
+    while todo:
+        log, start, count, _ = todo.pop()
+        for pos in range(start, start + count):
+            if (log, pos) in found:
+                continue
+            found.add((log, pos))
+            slot = cache.logs.get(log, {}).get(pos)
+            if slot is not None and slot.packed is not None and slot.packed[:1] == values.NESTED:
+                todo += values.places(codec, slot.packed, where)
+    return found

@@ -1,0 +1,137 @@
+"""Pieces: how a long list is written as a few ranges over logs of entries.
+
+A list is a sequence of pieces: ranges of entries that lie side by side in a log, literal small
+elements, and splices, entries that hold pieces themselves. What grows at its end keeps its
+beginning: literals are cut into blocks and long piece lists into nodes, both counted from the
+start, so that the next version of the list finds the same blocks and nodes again by their digest.
+The stored size of a list that is appended to step by step therefore stays linear, however much
+its ranges are broken up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from perdure.core.entries import Slot
+
+__all__ = ["BLOCK", "FANOUT", "Literal", "Range", "Splice", "flatten", "from_slots", "unflatten"]
+
+BLOCK = 32
+"""Literal elements in one block."""
+FANOUT = 16
+"""Pieces in one node; a list shows at most twice as many itself."""
+
+_SPLICE = -1
+_LITERAL = -2
+
+
+@dataclass(slots=True)
+class Range:
+    """`count` entries of a log, from `start`."""
+
+    log: int
+    start: int
+    count: int
+
+
+@dataclass(slots=True)
+class Literal:
+    """Elements that are written where they stand."""
+
+    elements: list[object]
+
+
+@dataclass(slots=True)
+class Splice:
+    """An entry that holds further pieces; `slot` until it has a place."""
+
+    slot: Slot
+
+
+Piece = Range | Literal | Splice | Slot
+
+
+def from_slots(slots: list[Slot], pieces: list[Piece]) -> None:
+    """Append entries to pieces, lengthening the last range where they go on in its log.
+
+    A slot that has no place yet is appended itself.
+    """
+    last = pieces[-1] if pieces and isinstance(pieces[-1], Range) else None
+    for slot in slots:
+        if slot.log < 0:
+            pieces.append(slot)
+            last = None
+        elif last is not None and slot.log == last.log and slot.pos == last.start + last.count:
+            last.count += 1
+        else:
+            last = Range(slot.log, slot.pos, 1)
+            pieces.append(last)
+
+
+def settle(pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces with every slot, now placed, made part of a range."""
+    settled: list[Piece] = []
+    for piece in pieces:
+        if isinstance(piece, Slot):
+            from_slots([piece], settled)
+        else:
+            last = settled[-1] if settled else None
+            if isinstance(piece, Range) and isinstance(last, Range) and _adjoin(last, piece):
+                last.count += piece.count
+            elif isinstance(piece, Range):
+                settled.append(Range(piece.log, piece.start, piece.count))
+            else:
+                settled.append(piece)
+    return settled
+
+
+def _adjoin(first: Range, second: Range) -> bool:
+    return first.log == second.log and first.start + first.count == second.start
+
+
+def flatten(pieces: list[Piece]) -> list[object]:
+    """Return settled pieces as one flat list for storage."""
+    flat: list[object] = []
+    for piece in pieces:
+        if isinstance(piece, Range):
+            flat += (piece.log, piece.start, piece.count)
+        elif isinstance(piece, Literal):
+            flat += (_LITERAL, piece.elements)
+        elif isinstance(piece, Splice):
+            flat += (_SPLICE, piece.slot.log, piece.slot.pos)
+        else:  # pragma: no cover - settle leaves none
+            msg = "a piece has no place yet"
+            raise TypeError(msg)
+    return flat
+
+
+def unflatten(flat: list[object]) -> Iterator[tuple[str, int, int, int, list[object]]]:
+    """Yield (kind, log, start, count, elements) for each stored piece."""
+    at = 0
+    while at < len(flat):
+        head = flat[at]
+        if head == _LITERAL:
+            elements = flat[at + 1]
+            yield "literal", 0, 0, 0, _list(elements)
+            at += 2
+        elif head == _SPLICE:
+            yield "splice", _int(flat[at + 1]), _int(flat[at + 2]), 1, []
+            at += 3
+        else:
+            yield "range", _int(head), _int(flat[at + 1]), _int(flat[at + 2]), []
+            at += 3
+
+
+def _int(value: object) -> int:
+    if type(value) is not int or value < 0:
+        msg = "a stored list names no place"
+        raise ValueError(msg)
+    return value
+
+
+def _list(value: object) -> list[object]:
+    if type(value) is not list:
+        msg = "a stored list has no elements"
+        raise ValueError(msg)
+    return value

@@ -1,0 +1,103 @@
+"""Pruning: removing checkpoints from a thread and keeping what remains whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perdure.core import checkpoints, logs, records, threads, writes
+from perdure.core.entries import Cache
+from perdure.model import Address
+
+if TYPE_CHECKING:
+    from perdure.core.codec import Codec
+    from perdure.core.records import Record
+    from perdure.core.unit import Unit
+
+__all__ = ["delete_runs", "keep_latest", "remove"]
+
+Key = tuple[int, int]
+"""(namespace number, seq)."""
+
+
+async def keep_latest(unit: Unit, codec: Codec, thread: str) -> int:
+    """Keep the newest checkpoint of each namespace and what it needs; return how many went.
+
+    A channel that is rebuilt from writes (`DeltaChannel`) needs its ancestors back to a snapshot.
+    """
+    state = await threads.find(unit, thread)
+    if state is None:
+        return 0
+    rows = await unit.all("checkpoint_rows", generation=state.generation)
+    found = {(row[0], row[1]): records.load(codec, row, f"thread {thread!r}") for row in rows}
+    keep: set[Key] = set()
+    for ns, seq in await unit.all("checkpoint_heads", generation=state.generation):
+        keep |= _needed(found, (ns, seq))
+    return await remove(unit, codec, thread, set(found) - keep)
+
+
+def _needed(found: dict[Key, Record], head: Key) -> set[Key]:
+    needed = {head}
+    record = found[head]
+    counted = record.metadata.get("counters_since_delta_snapshot") or {}
+    remaining = {name for name in counted if name not in record.channels}
+    while remaining and record.parent is not None and (record.ns, record.parent) in found:
+        record = found[record.ns, record.parent]
+        needed.add((record.ns, record.seq))
+        remaining -= set(record.channels)
+    return needed
+
+
+async def delete_runs(unit: Unit, codec: Codec, runs: list[str]) -> int:
+    """Remove every checkpoint that these runs made; return how many went."""
+    gone = 0
+    for run in runs:
+        for (thread,) in await unit.all("run_threads", run=run):
+            state = await threads.find(unit, thread)
+            if state is not None:
+                rows = await unit.all("run_checkpoints", generation=state.generation, run=run)
+                gone += await remove(unit, codec, thread, {(ns, seq) for ns, seq in rows})
+    return gone
+
+
+async def remove(unit: Unit, codec: Codec, thread: str, doomed: set[Key]) -> int:
+    """Remove checkpoints; survivors get the nearest ancestor that is left as parent, or none."""
+    state = await threads.find(unit, thread)
+    if state is None or not doomed:
+        return 0
+    generation = state.generation
+    links = {(ns, seq): parent for ns, seq, parent in await unit.all("checkpoint_links", generation=generation)}
+    if doomed >= set(links):
+        await threads.delete(unit, thread)
+        return len(doomed)
+    for (ns, seq), parent in links.items():
+        if (ns, seq) in doomed:
+            await unit.run("checkpoint_delete", generation=generation, ns=ns, seq=seq)
+            await unit.run("writes_delete_of", generation=generation, seq=seq)
+        elif parent is not None and (ns, parent) in doomed:
+            ancestor: int | None = parent
+            while ancestor is not None and (ns, ancestor) in doomed:
+                ancestor = links.get((ns, ancestor))
+            await unit.run("checkpoint_reparent", generation=generation, ns=ns, seq=seq, parent=ancestor)
+    await _collect(unit, codec, thread, state)
+    await unit.run("thread_recount", thread=thread)
+    return len(doomed)
+
+
+async def _collect(unit: Unit, codec: Codec, thread: str, state: threads.State) -> None:
+    """Remove the entries that nothing points to any more."""
+    where = checkpoints.where_of(Address(unit.tenant, thread))
+    generation = state.generation
+    packed: list[bytes] = []
+    for row in await unit.all("checkpoint_rows", generation=generation):
+        packed += records.load(codec, row, where).channels.values()
+    payloads = [row[1] for row in await unit.all("writes_all", generation=generation)]
+    payloads += [row[0] for row in await unit.all("staged_of_thread", thread=thread, generation=generation)]
+    for payload in payloads:
+        packed += [write.packed for write in writes.load(codec, payload, where)[1]]
+    kept = await logs.reachable(unit, codec, Cache(generation, state.epoch), packed, where)
+    for log, pos in await unit.all("entry_places", generation=generation):
+        if (log, pos) not in kept:
+            await unit.run("entry_delete", generation=generation, log=log, pos=pos)
+    for digest, log, pos in await unit.all("digests_of", generation=generation):
+        if (log, pos) not in kept:
+            await unit.run("digest_delete", generation=generation, digest=digest)

@@ -1,0 +1,40 @@
+"""The unit of work: a transaction, the tenant it is for, and the time it happens at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perdure.engine import Params, Row, Tx
+
+__all__ = ["Unit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What every core function takes first. `now` is in microseconds since 1970, UTC.
+
+    The tenant is bound to every statement here, so that no caller can forget it.
+    """
+
+    tx: Tx
+    tenant: str
+    now: int
+
+    async def all(self, name: str, /, **params: object) -> list[Row]:
+        """Run a named statement for this tenant and return every row."""
+        return await self.tx.all(name, tenant=self.tenant, **params)
+
+    async def one(self, name: str, /, **params: object) -> Row | None:
+        """Run a named statement for this tenant and return its first row, or None."""
+        return await self.tx.one(name, tenant=self.tenant, **params)
+
+    async def run(self, name: str, /, **params: object) -> int:
+        """Run a named statement for this tenant and return the number of rows it changed."""
+        return await self.tx.run(name, tenant=self.tenant, **params)
+
+    async def many(self, name: str, rows: Sequence[Params], /) -> None:
+        """Run a named statement for this tenant once for each set of parameters."""
+        await self.tx.many(name, [{"tenant": self.tenant, **row} for row in rows])

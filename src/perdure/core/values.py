@@ -1,0 +1,321 @@
+"""Values: how a channel's value is taken apart into entries, and put together again.
+
+`Encoder` walks a value before the transaction and leaves a tree whose leaves are small plain
+values, known entries, or new entries without a place. `logs.place` gives those a place inside the
+transaction and writes the tree's bytes. `Decoder` does the reverse after a read.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import ormsgpack
+
+from perdure import errors
+from perdure.core import pieces
+from perdure.core.codec import Codec
+from perdure.core.entries import Cache, Slot, same_fields
+
+__all__ = ["NESTED", "Decoder", "Encoder", "Listing", "Typed", "contents", "places", "plain", "points"]
+
+LARGE = 128
+"""Encoded bytes from which a value becomes an entry of its own."""
+SMALL = 64
+"""Encoded bytes up to which an element of a long list is written as a literal."""
+WIDE = 32
+"""Keys from which a dictionary is kept as a list of its pairs."""
+
+DEEPEST = 128
+"""Levels of nesting in one value."""
+
+REF, LIST, DICT, PIECES = 100, 101, 102, 103
+"""The codec's extension codes that point to entries."""
+
+NESTED = b"\xc1"
+"""Leads the bytes of an entry that points to others (no value's encoding starts with it)."""
+
+_SCALARS = frozenset({type(None), bool, float})
+_obj_of = operator.attrgetter("obj")
+
+
+@dataclass(slots=True)
+class Listing:
+    """A list or dictionary as pieces; `code` says which."""
+
+    code: int
+    pieces: list[pieces.Piece]
+    name: str
+
+
+@dataclass(slots=True)
+class Typed:
+    """A value of a registered type whose payload was walked into."""
+
+    code: int
+    payload: object
+
+
+class Encoder:
+    """Takes values apart for one thread. `made` are the new entries, those inside others first."""
+
+    def __init__(self, codec: Codec, cache: Cache) -> None:
+        self.codec = codec
+        self.cache = cache
+        self.made: list[Slot] = []
+        self._new: dict[bytes, Slot] = {}
+        self._depth = 0
+
+    def value(self, value: Any, name: str, path: str) -> object:
+        """Return the tree of a value. `name` is the log for its new entries.
+
+        Raises UnsupportedValueError with the path of what can't be kept.
+        """
+        kind = type(value)
+        if kind in _SCALARS or (kind is int and -(2**63) <= value < 2**63):
+            return value
+        if kind is str:
+            return value if len(value) <= LARGE else self._leaf(value, name, path)
+        if self._depth >= DEEPEST:
+            msg = f"{path[:200]}: nested more than {DEEPEST} levels deep; flatten it, or store it as text"
+            raise errors.UnsupportedValueError(msg, path=path[:200])
+        self._depth += 1
+        try:
+            return self._compound(value, kind, name, path)
+        finally:
+            self._depth -= 1
+
+    def _compound(self, value: Any, kind: type, name: str, path: str) -> object:
+        if kind is list:
+            return self._list(value, name, path)
+        if kind is dict and all(type(key) is str for key in value):
+            return self._dict(value, name, path)
+        if self.codec.is_message(value):
+            return self._message(value, name, path)
+        parts = self.codec.parts(value)
+        if parts is None:
+            return self._leaf(value, name, path)
+        tree = Typed(parts.code, self.value(parts.payload, name, path))
+        return tree if self._weight(tree) <= LARGE else self._entry(tree, f"{name}:{kind.__name__}")
+
+    def _leaf(self, value: Any, name: str, path: str) -> object:
+        packed = self.codec.pack(value, path)
+        return value if len(packed) <= LARGE else self._packed(packed, f"{name}:{type(value).__name__}")
+
+    def _message(self, message: Any, name: str, path: str) -> Slot:
+        slot = self.cache.known(message)
+        if slot is not None:
+            return slot
+        slot = self._packed(self.codec.pack(message, path), name)
+        if slot.log < 0:
+            slot.keep(message)
+        else:
+            self.cache.adopt(slot, message)
+        return slot
+
+    def _packed(self, packed: bytes, name: str) -> Slot:
+        digest = self.codec.digest(packed)
+        known = self.cache.by_digest.get(digest) or self._new.get(digest)
+        if known is not None:
+            return known
+        slot = self._new[digest] = Slot(packed, name=name, digest=digest)
+        self.made.append(slot)
+        return slot
+
+    def _entry(self, tree: object, name: str) -> Slot:
+        """Return the entry for a tree. If it points to others, its bytes come when those have places."""
+        if not points(tree):
+            return self._packed(self.codec.pack_tree(plain(self.codec, tree)), name)
+        slot = Slot(None, name=name, tree=tree)
+        self.made.append(slot)
+        return slot
+
+    # Lists
+
+    def _list(self, value: list[Any], name: str, path: str) -> object:
+        known = self._all_known(value)
+        if known is not None:
+            found: list[pieces.Piece] = []
+            pieces.from_slots(known, found)
+            return Listing(LIST, found, name)
+        elements = [self._element(item, name, f"{path}[{at}]") for at, item in enumerate(value)]
+        return self._listing(LIST, elements, name)
+
+    def _all_known(self, value: list[Any]) -> list[Slot] | None:
+        """Return the slots of a list of unchanged messages this process knows: the common case, in bulk."""
+        if not value:
+            return None
+        slots = list(map(self.cache.by_id.get, map(id, value)))
+        if None in slots:
+            return None
+        found: list[Slot] = slots  # type: ignore[assignment]
+        if all(map(operator.is_, map(_obj_of, found), value)) and same_fields(found, value):
+            return found
+        return None
+
+    def _element(self, item: Any, name: str, path: str) -> object:
+        tree = self.value(item, name, path)
+        if isinstance(tree, Slot) or self._weight(tree) <= SMALL:
+            return tree
+        return self._entry(tree, f"{name}:{type(item).__name__}")
+
+    def _listing(self, code: int, elements: list[object], name: str) -> object:
+        """Return elements as they are if they are few and plain, as pieces otherwise."""
+        slots = sum(isinstance(element, Slot) for element in elements)
+        if code == LIST and not slots and len(elements) <= pieces.BLOCK and self._weight(elements) <= LARGE:
+            return elements
+        found: list[pieces.Piece] = []
+        literals: list[object] = []
+        for element in elements:
+            if isinstance(element, Slot):
+                self._flush(literals, found, name)
+                literals = []
+                pieces.from_slots([element], found)
+            else:
+                literals.append(element)
+        self._flush(literals, found, name)
+        return Listing(code, found, name)
+
+    def _flush(self, literals: list[object], found: list[pieces.Piece], name: str) -> None:
+        whole = len(literals) // pieces.BLOCK * pieces.BLOCK
+        for at in range(0, whole, pieces.BLOCK):
+            block: list[pieces.Piece] = [pieces.Literal(literals[at : at + pieces.BLOCK])]
+            found.append(pieces.Splice(self._entry(Listing(PIECES, block, name), f"{name}#")))
+        if literals[whole:]:
+            found.append(pieces.Literal(literals[whole:]))
+
+    # Dictionaries
+
+    def _dict(self, value: dict[str, Any], name: str, path: str) -> object:
+        trees = {key: self.value(item, key, f"{path}.{key}") for key, item in value.items()}
+        if len(trees) < WIDE and self._weight(trees) <= 2 * LARGE:
+            return trees
+        pairs = [self._pair(key, tree, name) for key, tree in trees.items()]
+        return self._listing(DICT, pairs, name)
+
+    def _pair(self, key: str, tree: object, name: str) -> object:
+        pair: list[object] = [key, tree]
+        return pair if self._weight(pair) <= SMALL else self._entry(pair, f"{name}:pair")
+
+    def _weight(self, tree: object) -> int:
+        """Return about how many bytes a tree takes where it stands."""
+        if isinstance(tree, str):
+            return 2 + len(tree)
+        if isinstance(tree, Slot):
+            return 8
+        if isinstance(tree, Listing):
+            return 8 + sum(6 if not isinstance(p, pieces.Literal) else self._weight(p.elements) for p in tree.pieces)
+        if isinstance(tree, Typed):
+            return 3 + self._weight(tree.payload)
+        if type(tree) is list:
+            return 2 + sum(map(self._weight, tree))
+        if type(tree) is dict:
+            return 2 + sum(2 + len(key) + self._weight(item) for key, item in tree.items())
+        return 5 if type(tree) in _SCALARS or type(tree) is int else len(self.codec.pack(tree))
+
+
+def points(tree: object) -> bool:
+    """Whether a tree points to entries."""
+    if isinstance(tree, Slot):
+        return True
+    if isinstance(tree, Listing):
+        return any(points(p.elements) if isinstance(p, pieces.Literal) else True for p in tree.pieces)
+    if isinstance(tree, Typed):
+        return points(tree.payload)
+    if type(tree) is list:
+        return any(map(points, tree))
+    return type(tree) is dict and any(map(points, tree.values()))
+
+
+def plain(codec: Codec, tree: object) -> object:
+    """Return a tree that points to no entries as the codec takes it."""
+    if isinstance(tree, Listing):
+        settled = [pieces.Literal([plain(codec, e) for e in p.elements]) for p in tree.pieces if isinstance(p, pieces.Literal)]
+        return ormsgpack.Ext(tree.code, codec.pack_tree(pieces.flatten([*settled])))
+    if isinstance(tree, Typed):
+        return ormsgpack.Ext(tree.code, codec.pack_tree(plain(codec, tree.payload)))
+    if type(tree) is list:
+        return [plain(codec, item) for item in tree]
+    if type(tree) is dict:
+        return {key: plain(codec, item) for key, item in tree.items()}
+    return tree
+
+
+def contents(packed: bytes) -> bytes:
+    """Return an entry's value bytes, without the mark that it points to others."""
+    return packed[1:] if packed[:1] == NESTED else packed
+
+
+def places(codec: Codec, packed: bytes, where: str) -> list[tuple[int, int, int, bool]]:
+    """Return every (log, start, count, holds pieces) that stored bytes point to, one level deep."""
+    found: list[tuple[int, int, int, bool]] = []
+
+    def collect(code: int, payload: bytes) -> object:
+        if code == REF:
+            log, pos = ormsgpack.unpackb(payload)
+            found.append((log, pos, 1, False))
+            return None
+        flat = codec.unpack(payload, where=where, refs=collect)
+        for kind, log, start, count, _ in pieces.unflatten(flat):  # type: ignore[arg-type]
+            if kind != "literal":
+                found.append((log, start, count, kind == "splice"))
+        return None
+
+    codec.unpack(contents(packed), where=where, refs=collect)
+    return found
+
+
+class Decoder:
+    """Puts values together from a thread's cache, which must hold every entry they point to."""
+
+    def __init__(self, codec: Codec, cache: Cache, where: str) -> None:
+        self.codec = codec
+        self.cache = cache
+        self.where = where
+
+    def value(self, packed: bytes) -> Any:
+        """Return the value of stored bytes. Raises a StoredValueError that names the thread."""
+        try:
+            return self.codec.unpack(packed, where=self.where, refs=self._point)
+        except (KeyError, ValueError, IndexError, TypeError) as error:
+            msg = f"{self.where}: a stored value points to an entry that is not there ({error!r})"
+            raise errors.CorruptValueError(msg) from error
+
+    def _point(self, code: int, payload: bytes) -> object:
+        if code == REF:
+            log, pos = ormsgpack.unpackb(payload)
+            return self._object(self.cache.logs[log][pos])
+        flat = self.codec.unpack(payload, where=self.where, refs=self._point)
+        if code == PIECES:
+            return flat
+        elements = self._expand(flat)
+        if code == LIST:
+            return elements
+        return {key: item for key, item in elements}  # noqa: C416 - the pairs are lists
+
+    def _expand(self, flat: Any) -> list[Any]:
+        elements: list[Any] = []
+        for kind, log, start, count, literals in pieces.unflatten(flat):
+            if kind == "literal":
+                elements += literals
+            elif kind == "splice":
+                elements += self._expand(self.value(contents(self.cache.logs[log][start].packed or b"")))
+            else:
+                kept = self.cache.logs[log]
+                elements += self._objects([kept[pos] for pos in range(start, start + count)])
+        return elements
+
+    def _objects(self, slots: list[Slot]) -> list[Any]:
+        objects = list(map(_obj_of, slots))
+        if all(obj is not None for obj in objects) and same_fields(slots, objects):
+            return objects
+        return list(map(self._object, slots))
+
+    def _object(self, slot: Slot) -> Any:
+        if slot.obj is not None and slot.holds(slot.obj):
+            return slot.obj
+        value = self.value(contents(slot.packed or b""))
+        if self.codec.is_message(value):
+            self.cache.adopt(slot, value)
+        return value

@@ -1,0 +1,1 @@
+"""Perdure as LangGraph sees it: saver and store."""

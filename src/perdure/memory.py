@@ -1,0 +1,172 @@
+"""The composition root: opens an engine, owns its life, and hands out what is built on it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from langgraph.store.base import IndexConfig
+
+from perdure import errors
+from perdure.core.codec import Codec, types_of
+from perdure.core.entries import Caches
+from perdure.engine import Engine
+from perdure.engine.sqlite import SqliteEngine
+from perdure.langgraph.calls import Calls
+from perdure.langgraph.catalogue import Catalogue
+from perdure.langgraph.configs import Scope
+from perdure.langgraph.saver import Saver
+from perdure.langgraph.store import Store
+
+__all__ = ["Memory"]
+
+_TENANTS = ("optional", "required")
+_CONFLICTS = ("fork", "reject", "wait")
+
+
+class Memory:
+    """Memory for agents in one database: `checkpointer`, `store` and `threads`.
+
+    Made by `Memory.open`. Works in both calling styles; `close` it, or leave a `with` block, when
+    the process is done with it.
+    """
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self.checkpointer = Saver(calls)
+        self.store = Store(calls)
+        self.threads = Catalogue(calls)
+
+    @classmethod
+    def open(  # noqa: PLR0913 - the public way to say everything there is to say
+        cls,
+        url: str,
+        *,
+        tenant: str | None = None,
+        tenants: str = "optional",
+        types: Iterable[type] = (),
+        index: IndexConfig | None = None,
+        conflicts: str = "fork",
+        schema: str | None = None,
+        pool: Mapping[str, Any] | None = None,
+        schema_version: int = 1,
+        migrations: Mapping[int, Any] | None = None,
+        create: bool = True,
+    ) -> Memory:
+        """Open a database, and set it up if it is new.
+
+        `url` is ``sqlite:///path`` (four slashes for an absolute path) or ``sqlite://`` (private, in
+        memory). `tenant` is the wall all calls stand behind ("default" if none is named);
+        ``tenants="required"`` makes a call that names none an error. `types` are classes that states
+        and items may hold; see also `register`. `create=False` refuses a database that was not set up.
+
+        Raises ConfigurationError for what this release can't do, DatabaseError for what it can't open.
+        """
+        _choose("tenants", tenants, _TENANTS)
+        _choose("conflicts", conflicts, _CONFLICTS)
+        _refuse_later(conflicts=conflicts, index=index, schema_version=schema_version, migrations=migrations)
+        scope = Scope(required=tenants == "required").narrowed(tenant, None)
+        codec = Codec(types)
+        engine = _engine(url, create=create, schema=schema, pool=pool)
+        memory = cls(Calls(engine, codec, Caches(), scope))
+        weakref.finalize(memory, engine.close)
+        return memory
+
+    def scope(self, *, tenant: str | None = None, subject: str | None = None) -> Memory:
+        """Return a view of this memory for a tenant or subject. It shares the engine: close the memory, not the view."""
+        return _View(self, self._calls.within(tenant, subject))
+
+    def register(self, *graphs_or_types: object) -> None:
+        """Let stored values hold the types of graphs (their state, input, output and context) or classes."""
+        for given in graphs_or_types:
+            found = types_of(given)
+            self._calls.codec.register(*([given] if isinstance(given, type) and not found else found))
+
+    @property
+    def url(self) -> str:
+        """The URL this memory was opened with."""
+        return self._calls.engine.url
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, for the command line and for tests."""
+        return self._calls.engine
+
+    def setup(self) -> list[str]:
+        """Apply the migrations that are missing and return their names; `open` has done so already."""
+        return self._calls.engine.setup()
+
+    async def asetup(self) -> list[str]:
+        """Do what `setup` does."""
+        return self._calls.engine.setup()
+
+    def close(self) -> None:
+        """Close every connection; later calls raise ClosedError."""
+        self._calls.engine.close()
+
+    async def aclose(self) -> None:
+        """Do what `close` does."""
+        self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class _View(Memory):
+    """A scope of a memory; keeps it open, and leaves closing to it."""
+
+    def __init__(self, memory: Memory, calls: Calls) -> None:
+        super().__init__(calls)
+        self._memory = memory
+
+    def close(self) -> None:
+        """Do nothing: the memory this is a view of is the one to close."""
+
+
+def _choose(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise errors.ConfigurationError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+
+
+def _refuse_later(
+    *, conflicts: str, index: IndexConfig | None, schema_version: int, migrations: Mapping[int, Any] | None
+) -> None:
+    asked = {
+        f"conflicts={conflicts!r}": conflicts != "fork",
+        "index=": index is not None,
+        "schema_version= and migrations=": schema_version != 1 or migrations is not None,
+    }
+    for what, wanted in asked.items():
+        if wanted:
+            raise errors.NotAvailableError(f"{what} is not part of this release; leave it out")
+
+
+def _engine(url: str, *, create: bool, schema: str | None, pool: Mapping[str, Any] | None) -> Engine:
+    if not isinstance(url, str):
+        raise errors.InvalidUrlError(f"the URL must be a string such as 'sqlite:///agent.db', not {type(url).__name__}")
+    scheme, colon, _ = url.partition(":")
+    if colon and scheme in {"postgres", "postgresql"}:
+        raise errors.NotAvailableError("PostgreSQL is not part of this release; use sqlite:///agent.db")
+    if colon and scheme == "sqlite" and url.startswith("sqlite://"):
+        if schema is not None or pool is not None:
+            raise errors.ConfigurationError("schema= and pool= are PostgreSQL's; leave them out for SQLite")
+        return SqliteEngine(url, create=create)
+    raise errors.InvalidUrlError(
+        f"{url!r} is no database URL: write sqlite:///agent.db for a file (sqlite:////folder/agent.db from the root), "
+        "or sqlite:// for memory that ends with the process"
+    )
