@@ -97,15 +97,21 @@ class Packer:
             kind = self.registry.of(value)
         payload = kind.take(value)
         if kind.unordered:
-            self.depth += 1
-            data = joined(map(self.pack, payload))  # type: ignore[call-overload]
-            self.depth -= 1
-            return Ext(kind.code, data)
-        deep = 1 + region_depth(payload, self.bent, MAX_DEPTH - self.depth - 1)
+            return Ext(kind.code, self.members(payload))
+        deep = region_depth(payload, self.bent, MAX_DEPTH - self.depth)
         self.depth += deep
         data = _pack(payload, self.hook, OPTIONS)
         self.depth -= deep
         return Ext(kind.code, data)
+
+    def members(self, payload: Any) -> bytes:
+        """Pack the members of a set."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise BentError
+        data = joined(map(self.pack, payload))
+        self.depth -= 1
+        return data
 
 
 def joined(packed: Iterable[bytes]) -> bytes:

@@ -20,6 +20,7 @@ Refs = Callable[[int, bytes], object]
 # for one: from the third entry on, the levels are counted before they are entered.
 _UNCOUNTED: Final = 2
 _MAX_LEVELS: Final = 6_000
+_MAX_DEPTH: Final = MAX_DEPTH + 8  # the innermost leaf has tags too
 
 
 class Unpacker:
@@ -68,7 +69,7 @@ class Unpacker:
         if self.depth > _UNCOUNTED:
             levels = depth_of(payload)
             self.levels += levels
-            if self.depth > MAX_DEPTH or self.levels > _MAX_LEVELS:
+            if self.depth > _MAX_DEPTH or self.levels > _MAX_LEVELS:
                 raise errors.CorruptValueError("nested too deeply")
         value = ormsgpack.unpackb(payload, ext_hook=self.hook)
         self.depth -= 1

@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 import pydantic
 from pydantic_core import PydanticUndefined
@@ -165,50 +165,66 @@ def _filled(cls: Any, stored: dict[str, object]) -> dict[str, object]:
     return fields
 
 
+class _Model(NamedTuple):
+    """A pydantic model taken apart; most have nothing but fields."""
+
+    fields: dict[str, Any]
+    unset: list[str] | None = None  # fields and extras that are not in `model_fields_set`
+    extra: dict[str, Any] | None = None
+    private: dict[str, Any] | None = None
+    beside: dict[str, Any] | None = None  # what the instance's __dict__ holds besides
+    missing: list[str] | None = None  # fields that the instance lacks
+    strange: list[str] | None = None  # names in `model_fields_set` that are neither field nor extra
+
+
 def _model(cls: type[pydantic.BaseModel]) -> Kind:
     _check_layout(cls)
     skipped = _cached(cls)
 
     def take(value: Any) -> list[object]:
-        own, extra, given = value.__dict__, value.__pydantic_extra__, value.__pydantic_fields_set__
-        known = type(value).model_fields
+        own, extra, given, known = (
+            value.__dict__,
+            value.__pydantic_extra__,
+            value.__pydantic_fields_set__,
+            cls.model_fields,
+        )
         fields = {name: part for name, part in own.items() if name in known}
         names = {**fields, **(extra or {})}
-        rest = [
-            [name for name in names if name not in given],
-            extra,
-            value.__pydantic_private__,
-            {name: part for name, part in own.items() if name not in known and name not in skipped},
-            [name for name in known if name not in fields],
-            sorted(given - names.keys()),
-        ]
-        while rest and not rest[-1]:
-            rest.pop()
-        return [fields, *(part or None for part in rest)]
+        model = _Model(
+            fields,
+            unset=[name for name in names if name not in given],
+            extra=extra,
+            private=value.__pydantic_private__,
+            beside={name: part for name, part in own.items() if name not in known and name not in skipped},
+            missing=[name for name in known if name not in fields],
+            strange=sorted(given - names.keys()),
+        )
+        return _trimmed(fields, model[1:])
 
-    return _user(cls, take, lambda payload: _make_model(cls, *payload))
+    return _user(cls, take, lambda payload: _make_model(cls, _Model(*payload)))
 
 
-def _make_model(
-    cls: type[pydantic.BaseModel],
-    fields: dict[str, Any],
-    unset: list[str] | None = None,
-    extra: dict[str, Any] | None = None,
-    private: dict[str, Any] | None = None,
-    *rest: Any,
-) -> object:
-    beside, missing, strange = (*rest, None, None, None)[:3]
-    given = {*fields, *(extra or ()), *(strange or ())}.difference(unset or ())
-    if fields.keys() | set(missing or ()) != cls.model_fields.keys():
-        value = _validated(cls, {**(extra or {}), **fields})
-        given &= value.__dict__.keys() | (value.__pydantic_extra__ or {}).keys()
-    else:
+def _trimmed(fields: object, rest: Iterable[object]) -> list[object]:
+    payload = [fields, *(part or None for part in rest)]
+    while payload[-1] is None:
+        payload.pop()
+    return payload
+
+
+def _make_model(cls: type[pydantic.BaseModel], model: _Model) -> object:
+    extra, given = model.extra or {}, {*model.fields, *(model.extra or ()), *(model.strange or ())}
+    if model.fields.keys() | set(model.missing or ()) == cls.model_fields.keys():
         value = cls.__new__(cls)
-        allowed = cls.model_config.get("extra") == "allow"
-        _set(value, "__dict__", {**fields, **(beside or {})})
-        _set(value, "__pydantic_extra__", extra or ({} if allowed else None))
-    _set(value, "__pydantic_fields_set__", given)
-    _set(value, "__pydantic_private__", _private(cls, private or {}))
+        _set(value, "__dict__", {**model.fields, **(model.beside or {})})
+        kept: dict[str, Any] | None = extra if extra or cls.model_config.get("extra") == "allow" else None
+    else:
+        value = _validated(cls, {**extra, **model.fields})
+        kept = value.__pydantic_extra__
+        given &= {*value.__dict__, *(kept or ())}
+    _set(value, "__pydantic_fields_set__", given.difference(model.unset or ()))
+    if not cls.__pydantic_root_model__:
+        _set(value, "__pydantic_extra__", kept)
+        _set(value, "__pydantic_private__", _private(cls, model.private or {}))
     return value
 
 

@@ -9,7 +9,7 @@ from ormsgpack import Ext
 
 from perdure import errors
 from perdure.core.codec import tags
-from perdure.core.codec.kinds import Kind, Opaque
+from perdure.core.codec.kinds import Opaque
 from perdure.core.codec.packer import CONTAINERS, LEAVES, MAX_DEPTH, OPTIONS, SPLICED, joined
 from perdure.core.codec.registry import Registry
 
@@ -48,13 +48,13 @@ class Walker:
 
     def container(self, value: Any) -> object:
         """Return the tree of a list or dict."""
+        if type(value) is dict and not all(type(key) is str and _encodable(key) for key in value):
+            return self.ext(value)
         self.enter()
         if type(value) is list:
             tree: object = [self.tree(part) for part in value]
-        elif all(type(key) is str and _encodable(key) for key in value):
-            tree = {key: self.tree(part) for key, part in value.items()}
         else:
-            tree = self.ext(value)
+            tree = {key: self.tree(part) for key, part in value.items()}
         self.depth -= 1
         return tree
 
@@ -63,15 +63,15 @@ class Walker:
         if type(value) is Opaque:
             return Ext(tags.USER, value.raw)
         kind = self.registry.of(value)
-        self.enter()
-        packed = Ext(kind.code, self.payload(kind, value))
-        self.depth -= 1
-        return packed
-
-    def payload(self, kind: Kind, value: object) -> bytes:
-        """Pack the payload of a value."""
         payload: Any = kind.take(value)
-        return joined(map(self.pack, payload)) if kind.unordered else self.pack(payload)
+        return Ext(kind.code, self.members(payload) if kind.unordered else self.pack(payload))
+
+    def members(self, payload: Any) -> bytes:
+        """Pack the members of a set."""
+        self.enter()
+        data = joined(map(self.pack, payload))
+        self.depth -= 1
+        return data
 
     def enter(self) -> None:
         """Go one level down."""
