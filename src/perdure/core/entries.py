@@ -28,10 +28,11 @@ class Slot:
 
     `log` is -1 until the entry has a place. `packed` are its encoded bytes, or `tree` what they
     will be made of once the entries inside have places. `obj` is the decoded value and `kept` a
-    copy of its fields, against which it is compared before it is trusted again.
+    copy of its fields, against which it is compared before it is trusted again. `bare` is the
+    digest of a message without its id.
     """
 
-    __slots__ = ("digest", "kept", "log", "name", "obj", "packed", "pos", "tree")
+    __slots__ = ("bare", "digest", "kept", "log", "name", "obj", "packed", "pos", "tree")
 
     def __init__(self, packed: bytes | None, *, name: str = "", tree: object = None, digest: bytes = b"") -> None:
         self.log = -1
@@ -39,6 +40,7 @@ class Slot:
         self.packed = packed
         self.tree = tree
         self.digest = digest
+        self.bare = b""
         self.name = name
         self.obj: Any = None
         self.kept: dict[str, Any] | None = None

@@ -84,18 +84,14 @@ class Placer:
 
     async def _settle(self, slot: Slot) -> None:
         self.placed.append(slot)
-        twin = self._taken.setdefault(slot.digest, slot)
-        if twin is not slot:
-            slot.log, slot.pos = twin.log, twin.pos
+        found = await self._find(slot.digest)
+        self._taken[slot.digest] = slot
+        if found is not None:
+            slot.log, slot.pos = found
             return
-        known = self.cache.by_digest.get(slot.digest)
-        if known is not None:
-            slot.log, slot.pos = known.log, known.pos
-            return
-        row = await self.unit.one("digest_get", generation=self.generation, digest=slot.digest)
-        if row is not None:
-            slot.log, slot.pos = row
-            return
+        if slot.kept and slot.bare and (twin := await self._find(slot.bare)) is not None:
+            point = ormsgpack.Ext(values.NAMED, ormsgpack.packb([*twin, slot.kept["id"]]))
+            slot.packed = values.NESTED + ormsgpack.packb(point)
         log = await self._log(slot.name)
         slot.log, slot.pos = log.number, log.length
         log.length += 1
@@ -104,6 +100,14 @@ class Placer:
         place = {"generation": self.generation, "log": slot.log, "pos": slot.pos}
         self._rows.append({**place, "payload": payload})
         self._digests.append({**place, "digest": slot.digest})
+
+    async def _find(self, digest: bytes) -> tuple[int, int] | None:
+        """Return where an entry with this content is kept already."""
+        known = self.cache.by_digest.get(digest) or self._taken.get(digest)
+        if known is not None and known.log >= 0:
+            return known.log, known.pos
+        row = await self.unit.one("digest_get", generation=self.generation, digest=digest)
+        return (row[0], row[1]) if row else None
 
     async def _log(self, name: str) -> _Log:
         log = self._logs.get(name)

@@ -19,7 +19,7 @@ __all__ = ["BLOCK", "FANOUT", "Literal", "Range", "Splice", "flatten", "from_slo
 
 BLOCK = 32
 """Literal elements in one block."""
-FANOUT = 16
+FANOUT = 8
 """Pieces in one node; a list shows at most twice as many itself."""
 
 _SPLICE = -1

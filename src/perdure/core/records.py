@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from perdure import errors
 from perdure.core import ids
@@ -14,7 +15,7 @@ __all__ = ["Record", "Version", "dump", "load"]
 
 Version = str | int | float
 Versions = dict[str, Version]
-T = TypeVar("T")
+_USUAL = re.compile(r"(0{13}[0-9]{19})\.([0-9]{8})")
 
 
 @dataclass(slots=True)
@@ -47,7 +48,7 @@ def dump(codec: Codec, record: Record) -> bytes:
     fields = [
         record.v,
         record.ts,
-        [version for _, version in table],
+        [_short(version) for _, version in table],
         versions,
         seen,
         record.updated,
@@ -58,12 +59,27 @@ def dump(codec: Codec, record: Record) -> bytes:
     return codec.seal(codec.pack(fields))
 
 
+def _short(version: Version) -> Version | list[int]:
+    """Return a version of the usual form as two numbers, any other as it is."""
+    usual = type(version) is str and _USUAL.fullmatch(version)
+    return [int(usual[1]), int(usual[2])] if usual else version
+
+
+def _long(version: Any) -> Version:
+    if type(version) is list:
+        number, tail = version
+        return f"{number:032}.{tail:08}"
+    found: Version = version
+    return found
+
+
 def load(codec: Codec, row: tuple[Any, ...], where: str) -> Record:
     """Return the record of a row (ns, seq, id, parent, payload)."""
     ns, seq, packed_id, parent, payload = row
     fields: Any = codec.unpack(codec.open(payload, where=where), where=where)
     try:
         v, ts, table, versions, seen, updated, metadata, channels, extras = fields
+        table = [_long(version) for version in table]
         return Record(
             id=ids.unpack(packed_id),
             v=v,

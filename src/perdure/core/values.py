@@ -7,6 +7,7 @@ transaction and writes the tree's bytes. `Decoder` does the reverse after a read
 
 from __future__ import annotations
 
+import copy
 import operator
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from perdure.core import pieces
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot, same_fields
 
-__all__ = ["NESTED", "Decoder", "Encoder", "Listing", "Typed", "contents", "places", "plain", "points"]
+__all__ = ["NESTED", "Decoder", "Encoder", "Listing", "Typed", "contents", "places", "plain", "points", "renamed"]
 
 LARGE = 128
 """Encoded bytes from which a value becomes an entry of its own."""
@@ -30,8 +31,8 @@ WIDE = 32
 DEEPEST = 128
 """Levels of nesting in one value."""
 
-REF, LIST, DICT, PIECES = 100, 101, 102, 103
-"""The codec's extension codes that point to entries."""
+REF, LIST, DICT, PIECES, NAMED = 100, 101, 102, 103, 104
+"""The codec's extension codes that point to entries. NAMED: a message kept without its id, and the id."""
 
 NESTED = b"\xc1"
 """Leads the bytes of an entry that points to others (no value's encoding starts with it)."""
@@ -107,11 +108,14 @@ class Encoder:
         slot = self.cache.known(message)
         if slot is not None:
             return slot
-        slot = self._packed(self.codec.pack(message, path), name)
-        if slot.log < 0:
-            slot.keep(message)
-        else:
+        named = message.id is not None
+        slot = self._packed(self.codec.pack(message, path), name if named else f"{name}:bare")
+        if slot.log >= 0:
             self.cache.adopt(slot, message)
+        elif slot.obj is None:
+            slot.keep(message)
+            if named and slot.kept is not None:
+                slot.bare = self.codec.digest(self.codec.pack(renamed(message, None)))
         return slot
 
     def _packed(self, packed: bytes, name: str) -> Slot:
@@ -215,6 +219,19 @@ class Encoder:
         return 5 if type(tree) in _SCALARS or type(tree) is int else len(self.codec.pack(tree))
 
 
+def renamed(message: Any, name: str | None) -> Any:
+    """Return a copy of a message with another id, as if it had been made with it.
+
+    LangGraph stores a run's input, and a node's answer, before the reducer gives their messages
+    ids. A message that was stored before without its id is then kept as that entry and the id.
+    """
+    copied = copy.copy(message)
+    copied.__dict__["id"] = name
+    fields = copied.__pydantic_fields_set__
+    fields.add("id") if name is not None else fields.discard("id")
+    return copied
+
+
 def points(tree: object) -> bool:
     """Whether a tree points to entries."""
     if isinstance(tree, Slot):
@@ -252,8 +269,8 @@ def places(codec: Codec, packed: bytes, where: str) -> list[tuple[int, int, int,
     found: list[tuple[int, int, int, bool]] = []
 
     def collect(code: int, payload: bytes) -> object:
-        if code == REF:
-            log, pos = ormsgpack.unpackb(payload)
+        if code in {REF, NAMED}:
+            log, pos = ormsgpack.unpackb(payload)[:2]
             found.append((log, pos, 1, False))
             return None
         flat = codec.unpack(payload, where=where, refs=collect)
@@ -286,6 +303,9 @@ class Decoder:
         if code == REF:
             log, pos = ormsgpack.unpackb(payload)
             return self._object(self.cache.logs[log][pos])
+        if code == NAMED:
+            log, pos, name = ormsgpack.unpackb(payload)
+            return renamed(self._object(self.cache.logs[log][pos]), name)
         flat = self.codec.unpack(payload, where=self.where, refs=self._point)
         if code == PIECES:
             return flat

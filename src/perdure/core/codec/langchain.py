@@ -13,10 +13,13 @@ from typing import Any, Final, cast
 
 import pydantic
 from langchain_core import documents, messages
+from langchain_core.messages.base import TextAccessor
+from langchain_core.runnables.utils import AddableDict
 from pydantic.fields import FieldInfo
 
 from perdure.core.codec import tags
 from perdure.core.codec.kinds import Kind
+from perdure.core.codec.standard import flatten, pair
 
 # A field's place in its tuple is its bit: append only, never reorder.
 _BASE: Final = ("content", "id", "name", "response_metadata", "additional_kwargs", "type")
@@ -172,7 +175,7 @@ def _kind(code: int, cls: type[pydantic.BaseModel], names: tuple[str, ...]) -> K
     return Kind(code, cls, layout.take, layout.make, leaf=True)
 
 
-KINDS: Final = (
+MESSAGES: Final = (
     _kind(tags.HUMAN_MESSAGE, messages.HumanMessage, _BASE),
     _kind(tags.AI_MESSAGE, messages.AIMessage, _AI),
     _kind(tags.SYSTEM_MESSAGE, messages.SystemMessage, _BASE),
@@ -189,4 +192,9 @@ KINDS: Final = (
     _kind(tags.BASE_MESSAGE, messages.BaseMessage, _BASE),
     _kind(tags.BASE_MESSAGE_CHUNK, messages.BaseMessageChunk, _BASE),
     _kind(tags.DOCUMENT, documents.Document, _DOCUMENT),
+)
+KINDS: Final = (
+    *MESSAGES,
+    Kind(tags.TEXT_ACCESSOR, TextAccessor, str, TextAccessor, leaf=True),  # what `message.text` is
+    Kind(tags.ADDABLE_DICT, AddableDict, flatten, lambda flat: AddableDict(pair(flat))),
 )

@@ -17,7 +17,7 @@ MAKERS: Final = {kind.code: kind.make for kind in BUILT_IN.values()} | {
     tags.NUMPY_ARRAY: arrays.make_array,
     tags.NUMPY_SCALAR: arrays.make_scalar,
 }
-MESSAGES: Final = frozenset(kind.cls for kind in langchain.KINDS)
+MESSAGES: Final = frozenset(kind.cls for kind in langchain.MESSAGES)
 
 # What people try to keep, and what to do instead; the first match counts.
 _ADVICE: Final[tuple[tuple[tuple[type, ...], str], ...]] = (

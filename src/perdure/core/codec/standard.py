@@ -1,4 +1,4 @@
-"""The standard library's value types, and pydantic's secrets."""
+"""The standard library's value types, and pydantic's secrets and URLs."""
 
 from __future__ import annotations
 
@@ -220,4 +220,11 @@ KINDS: Final = (
     Kind(tags.NAMESPACE, types.SimpleNamespace, vars, lambda fields: types.SimpleNamespace(**fields)),
     Kind(tags.SECRET_STR, pydantic.SecretStr, lambda v: v.get_secret_value(), pydantic.SecretStr, leaf=True),
     Kind(tags.SECRET_BYTES, pydantic.SecretBytes, lambda v: v.get_secret_value(), pydantic.SecretBytes, leaf=True),
+    _text(tags.ANY_URL, pydantic.AnyUrl),
+    _text(tags.ANY_HTTP_URL, pydantic.AnyHttpUrl),
+    _text(tags.HTTP_URL, pydantic.HttpUrl),
+    _text(tags.ANY_WEBSOCKET_URL, pydantic.AnyWebsocketUrl),
+    _text(tags.WEBSOCKET_URL, pydantic.WebsocketUrl),
+    _text(tags.FILE_URL, pydantic.FileUrl),
+    _text(tags.FTP_URL, pydantic.FtpUrl),
 )
