@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -70,9 +69,7 @@ class Memory:
         scope = Scope(required=tenants == "required").narrowed(tenant, None)
         codec = Codec(types)
         engine = _engine(url, create=create, schema=schema, pool=pool)
-        memory = cls(Calls(engine, codec, Caches(), scope))
-        weakref.finalize(memory, engine.close)
-        return memory
+        return cls(Calls(engine, codec, Caches(), scope))
 
     def scope(self, *, tenant: str | None = None, subject: str | None = None) -> Memory:
         """Return a view of this memory for a tenant or subject. It shares the engine: close the memory, not the view."""

@@ -64,30 +64,29 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored:
     writes.refuse_stale(draft.cache, state)
     generation = state.generation
     record.ns = await _space(unit, generation, address.ns)
-    parent = await _parent(unit, codec, draft, generation)
-    head = await unit.one("checkpoint_head_seq", generation=generation, ns=record.ns)
-    head_seq = head[0] if head else None
-    same = await unit.one("checkpoint_seq", generation=generation, ns=record.ns, id=ids.pack(record.id))
-    record.parent = parent.seq if parent else None
-    record.seq = same[0] if same else state.next_seq
+    context = await _context(unit, codec, draft, generation)
+    record.parent = context.parent.seq if context.parent else None
+    record.seq = context.same or state.next_seq
     placer = Placer(unit, codec, generation, draft.cache)
-    await _place_channels(placer, draft, parent)
+    await _place_channels(placer, draft, context.parent)
     payload = records.dump(codec, record)
     row = {"generation": generation, "ns": record.ns, "seq": record.seq, "parent": record.parent, "run": draft.run}
-    if same:
+    if context.same:
         await unit.run("checkpoint_replace", **row, payload=payload)
     else:
         await unit.run("checkpoint_put", **row, id=ids.pack(record.id), payload=payload)
-    size, pending = await writes.adopt_staged(unit, codec, address, (generation, record.seq, record.id))
+    size, pending = 0, set[str]()
+    if context.staged:
+        size, pending = await writes.adopt_staged(unit, codec, address, (generation, record.seq, record.id))
     await unit.run(
         "thread_touch",
         thread=address.thread,
         now=unit.now,
-        seqs=0 if same else 1,
-        turns=1 if draft.turn and not same else 0,
+        seqs=0 if context.same else 1,
+        turns=1 if draft.turn and not context.same else 0,
         bytes=len(payload) + placer.size + size,
         status=None if address.ns else status_of(pending),
-        forked=int(not same and not draft.addressed and head_seq != record.parent),
+        forked=int(not context.same and not draft.addressed and context.head != record.parent),
         title=draft.title,
         subject=address.subject,
     )
@@ -115,15 +114,37 @@ async def _thread_for(unit: Unit, draft: Draft) -> threads.State:
     return state or await threads.start(unit, address.thread)
 
 
-async def _parent(unit: Unit, codec: Codec, draft: Draft, generation: int) -> Record | None:
-    address = draft.address
-    if address.checkpoint is None:
-        return None
-    packed = ids.pack(address.checkpoint)
-    row = await unit.one("checkpoint_get", generation=generation, ns=draft.record.ns, id=packed)
-    if row is None:
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What a new checkpoint finds: the seq of its namespace's head and of itself if it is there already."""
+
+    head: int | None
+    same: int | None
+    parent: Record | None
+    staged: bool
+
+
+async def _context(unit: Unit, codec: Codec, draft: Draft, generation: int) -> _Context:
+    address, record = draft.address, draft.record
+    rows = await unit.all(
+        "checkpoint_context",
+        generation=generation,
+        ns=record.ns,
+        id=ids.pack(record.id),
+        parent=ids.pack(address.checkpoint) if address.checkpoint else b"",
+        thread=address.thread,
+        space=address.ns,
+    )
+    found = {row[0]: row[1:] for row in rows}
+    parent = found.get("parent")
+    if address.checkpoint is not None and parent is None:
         raise _no_parent(address)
-    return records.load(codec, row, where_of(address))
+    return _Context(
+        head=found["head"][0],
+        same=found["same"][0] if "same" in found else None,
+        parent=records.load(codec, (record.ns, *parent), where_of(address)) if parent else None,
+        staged=bool(found["staged"][0]),
+    )
 
 
 def _no_parent(address: Address) -> errors.FencedError:

@@ -90,6 +90,10 @@ class Cache:
     logs: dict[int, dict[int, Slot]] = field(default_factory=dict)
     by_id: dict[int, Slot] = field(default_factory=dict)
     by_digest: dict[bytes, Slot] = field(default_factory=dict)
+    lists: dict[str, tuple[list[Slot], list[Any]]] = field(default_factory=dict)
+    """The placed entries of the last long list of each log, with their ranges."""
+    whole: dict[int, int] = field(default_factory=dict)
+    """For each log, up to where every entry, and all they lead to, is kept."""
     size: int = 0
 
     def place(self, slot: Slot, log: int, pos: int) -> Slot:
@@ -119,11 +123,11 @@ class Cache:
         if slot.kept is not None:
             self.by_id[id(obj)] = slot
 
-    def missing(self, log: int, start: int, count: int) -> list[tuple[int, int]]:
+    def missing(self, log: int, start: int, end: int) -> list[tuple[int, int]]:
         """Return the (start, end) of the parts of a range that are not kept."""
         have = self.logs.get(log, {})
         gaps: list[tuple[int, int]] = []
-        for pos in range(start, start + count):
+        for pos in range(start, end):
             if pos in have:
                 continue
             if gaps and gaps[-1][1] == pos:

@@ -169,13 +169,18 @@ async def fetch(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], whe
         if (log, start, count) in seen:
             continue
         seen.add((log, start, count))
-        for low, high in cache.missing(log, start, count):
+        end = start + count
+        start = max(start, min(end, cache.whole.get(log, 0)))
+        for low, high in cache.missing(log, start, end):
             await _load(unit, codec, cache, (log, low, high), where)
         kept = cache.logs.get(log, {})
-        for pos in range(start, start + count):
+        for pos in range(start, end):
             slot = kept.get(pos)
             if slot is not None and slot.packed is not None and slot.packed[:1] == values.NESTED:
                 todo += values.places(codec, slot.packed, where)
+    for log, start, count in sorted(seen):
+        if start <= cache.whole.get(log, 0):
+            cache.whole[log] = max(cache.whole.get(log, 0), start + count)
 
 
 async def _load(unit: Unit, codec: Codec, cache: Cache, part: tuple[int, int, int], where: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import operator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import ormsgpack
 
@@ -28,6 +28,8 @@ SMALL = 64
 WIDE = 32
 """Keys from which a dictionary is kept as a list of its pairs."""
 
+TAIL = 16
+"""Elements at a list's end that are looked at one by one: the ones a step has added or changed."""
 DEEPEST = 128
 """Levels of nesting in one value."""
 
@@ -138,25 +140,51 @@ class Encoder:
     # Lists
 
     def _list(self, value: list[Any], name: str, path: str) -> object:
-        known = self._all_known(value)
-        if known is not None:
-            found: list[pieces.Piece] = []
-            pieces.from_slots(known, found)
-            return Listing(LIST, found, name)
-        elements = [self._element(item, name, f"{path}[{at}]") for at, item in enumerate(value)]
-        return self._listing(LIST, elements, name)
+        slots = self._known(value) if value and self.codec.is_message(value[0]) else None
+        if slots is None:
+            elements = [self._element(item, name, f"{path}[{at}]") for at, item in enumerate(value)]
+            return self._listing(LIST, elements, name)
+        for at, slot in enumerate(slots):
+            if slot is None:
+                slots[at] = self._message(value[at], name, f"{path}[{at}]")
+        return Listing(LIST, self._ranges(cast("list[Slot]", slots), name), name)
 
-    def _all_known(self, value: list[Any]) -> list[Slot] | None:
-        """Return the slots of a list of unchanged messages this process knows: the common case, in bulk."""
-        if not value:
-            return None
-        slots = list(map(self.cache.by_id.get, map(id, value)))
-        if None in slots:
-            return None
-        found: list[Slot] = slots  # type: ignore[assignment]
-        if all(map(operator.is_, map(_obj_of, found), value)) and same_fields(found, value):
-            return found
-        return None
+    def _known(self, value: list[Any]) -> list[Slot | None] | None:
+        """Look up, in bulk, the messages of a list that this process knows, unchanged; None for each other one.
+
+        None for the whole list: it does not look like a conversation that goes on.
+        """
+        slots: list[Slot | None] = list(map(self.cache.by_id.get, map(id, value)))
+        tail = max(0, len(value) - TAIL)
+        head = slots[:tail]
+        if None in head or not self._same(cast("list[Slot]", head), value[:tail]):
+            tail = 0
+        for at in range(tail, len(value)):
+            slot = slots[at]
+            if slot is None or not slot.holds(value[at]):
+                if not self.codec.is_message(value[at]):
+                    return None
+                slots[at] = None
+        return slots
+
+    def _same(self, slots: list[Slot], items: list[Any]) -> bool:
+        return all(map(operator.is_, map(_obj_of, slots), items)) and same_fields(slots, items)
+
+    def _ranges(self, slots: list[Slot], name: str) -> list[pieces.Piece]:
+        """Return the ranges of entries. Those of a list that begins like the last one are not made again."""
+        before, ready = self.cache.lists.get(name, ([], []))
+        count = len(before)
+        if not count or slots[:count] != before:
+            count, ready = 0, []
+        found = [pieces.Range(p.log, p.start, p.count) for p in ready]
+        rest: list[pieces.Piece] = [*found]
+        placed = next((at for at in range(count, len(slots)) if slots[at].log < 0), len(slots))
+        pieces.from_slots(slots[count:placed], rest)
+        if placed > pieces.BLOCK and placed > count:
+            kept = [pieces.Range(p.log, p.start, p.count) for p in rest if isinstance(p, pieces.Range)]
+            self.cache.lists[name] = (slots[:placed], kept)
+        pieces.from_slots(slots[placed:], rest)
+        return rest
 
     def _element(self, item: Any, name: str, path: str) -> object:
         tree = self.value(item, name, path)
@@ -315,20 +343,31 @@ class Decoder:
         return {key: item for key, item in elements}  # noqa: C416 - the pairs are lists
 
     def _expand(self, flat: Any) -> list[Any]:
-        elements: list[Any] = []
+        found: list[Any] = []
+        self._collect(flat, found)
+        if Slot not in set(map(type, found)):
+            return found
+        slots = [item for item in found if type(item) is Slot]
+        objects = self._objects(slots)
+        if len(slots) == len(found):
+            return objects
+        left = iter(objects)
+        return [next(left) if type(item) is Slot else item for item in found]
+
+    def _collect(self, flat: Any, found: list[Any]) -> None:
+        """Add the elements of stored pieces: literals as they are, entries as slots."""
         for kind, log, start, count, literals in pieces.unflatten(flat):
             if kind == "literal":
-                elements += literals
+                found += literals
             elif kind == "splice":
-                elements += self._expand(self.value(contents(self.cache.logs[log][start].packed or b"")))
+                self._collect(self.value(contents(self.cache.logs[log][start].packed or b"")), found)
             else:
                 kept = self.cache.logs[log]
-                elements += self._objects([kept[pos] for pos in range(start, start + count)])
-        return elements
+                found += [kept[pos] for pos in range(start, start + count)]
 
     def _objects(self, slots: list[Slot]) -> list[Any]:
         objects = list(map(_obj_of, slots))
-        if all(obj is not None for obj in objects) and same_fields(slots, objects):
+        if type(None) not in set(map(type, objects)) and same_fields(slots, objects):
             return objects
         return list(map(self._object, slots))
 

@@ -63,7 +63,7 @@ class Codec:
                 return errors.UnsupportedValueError("Nested too deeply for this call stack. Keep a flatter value.")
             return None
 
-        return locate.refused(value, path, attempt)
+        return locate.refused(value, path, attempt, self._registry.kinds)
 
     def unpack(self, data: bytes, *, where: str = "", refs: Refs | None = None) -> object:
         """Return the value of packed bytes; `where` is named in errors.

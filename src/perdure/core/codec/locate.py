@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import enum
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from perdure import errors
@@ -16,10 +16,13 @@ from perdure.core.codec.packer import MAX_DEPTH
 Attempt = Callable[[object, int], errors.UnsupportedValueError | None]
 
 
-def refused(value: object, path: str, attempt: Attempt) -> errors.UnsupportedValueError:
-    """Return the error for the innermost part of `value` that `attempt` refuses, with its path."""
+def refused(value: object, path: str, attempt: Attempt, known: Container[type]) -> errors.UnsupportedValueError:
+    """Return the error for the innermost part of `value` that `attempt` refuses, with its path.
+
+    Only what is of a `known` type is looked into.
+    """
     error, seen, depth = attempt(value, 0), {id(value)}, 0
-    while depth <= MAX_DEPTH:
+    while depth <= MAX_DEPTH and (type(value) is list or type(value) in known):
         found = _failing(value, attempt, depth + 1)
         if found is None:
             break

@@ -25,12 +25,12 @@ _ADVICE: Final[tuple[tuple[tuple[type, ...], str], ...]] = (
         (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial, types.ModuleType),
         "Keep a name and look it up, or pass it in the run's context.",
     ),
+    ((io.IOBase,), "Keep the path, or what the file holds."),
     (
         (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, Awaitable, Iterator),
         "Await it, or make it a list, before it goes into the state.",
     ),
     ((BaseException,), "Keep its text: `repr(error)`."),
-    ((io.IOBase,), "Keep the path, or what the file holds."),
     ((memoryview,), "Convert it: `bytes(value)`."),
     *(((plain,), f"Convert it: `{plain.__name__}(value)`.") for plain in (str, bytes, bool, int, float)),
     *(((plain,), f"Convert it: `{plain.__name__}(value)`.") for plain in (list, dict, tuple, set, frozenset)),

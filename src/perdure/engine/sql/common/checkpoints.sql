@@ -36,9 +36,18 @@ SELECT ns, seq, id, parent, payload FROM checkpoints
 WHERE tenant = :tenant AND generation = :generation AND ns = :ns
 ORDER BY seq DESC LIMIT 1;
 
--- name: checkpoint_head_seq
-SELECT max(seq) FROM checkpoints
-WHERE tenant = :tenant AND generation = :generation AND ns = :ns;
+-- name: checkpoint_context
+SELECT 'head' AS what, max(seq), NULL, NULL, NULL FROM checkpoints
+WHERE tenant = :tenant AND generation = :generation AND ns = :ns
+UNION ALL
+SELECT 'same', seq, id, parent, NULL FROM checkpoints
+WHERE tenant = :tenant AND generation = :generation AND ns = :ns AND id = :id
+UNION ALL
+SELECT 'parent', seq, id, parent, payload FROM checkpoints
+WHERE tenant = :tenant AND generation = :generation AND ns = :ns AND id = :parent
+UNION ALL
+SELECT 'staged', count(*), NULL, NULL, NULL FROM staged_writes
+WHERE tenant = :tenant AND thread = :thread AND ns = :space AND checkpoint = :id;
 
 -- name: checkpoint_put
 INSERT INTO checkpoints (tenant, generation, ns, seq, id, parent, run, payload)
