@@ -38,13 +38,23 @@ def _(value: pydantic.BaseModel):
 
 
 @_content.register
+def _(value: complex):
+    return [value.real, value.imag]
+
+
+@_content.register
+def _(value: dict):
+    return [*value.items()]
+
+
+@_content.register
 def _(value: collections.deque):
     return [value.maxlen, list(value)]
 
 
 @_content.register
 def _(value: collections.defaultdict):
-    return [value.default_factory, dict(value)]
+    return [value.default_factory, *value.items()]
 
 
 @_content.register
@@ -65,30 +75,22 @@ def _(value: np.generic):
     return [str(value.dtype), value.tobytes()]
 
 
-def same(left, right):
+def same(left, right):  # noqa: PLR0911 - a list of cases
     """Tell whether two values are equal and of the same type, all the way down."""
     if type(left) is not type(right):
         return False
-    if isinstance(left, enum.Enum | re.Pattern):
+    if isinstance(left, enum.Enum | re.Pattern | type):
         return left == right
     if type(left) is float:
         return struct.pack("d", left) == struct.pack("d", right) or (math.isnan(left) and math.isnan(right))
-    if type(left) is complex:
-        return same(left.real, right.real) and same(left.imag, right.imag)
-    if type(left) in (dict, collections.OrderedDict, collections.Counter):
-        return _same_list([*left.items()], [*right.items()])
     if isinstance(left, list | tuple):
-        return _same_list(left, right)
+        return len(left) == len(right) and all(map(same, left, right))
     if isinstance(left, set | frozenset):
         return _same_set(left, right)
     content = _content(left)
     if content is not None:
         return same(content, _content(right))
     return left == right and repr(left) == repr(right)
-
-
-def _same_list(left, right):
-    return len(left) == len(right) and all(map(same, left, right))
 
 
 def _same_set(left, right):

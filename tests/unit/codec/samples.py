@@ -35,6 +35,7 @@ from langchain_core.messages import (
     ToolMessage,
     ToolMessageChunk,
 )
+from langchain_core.runnables.utils import AddableDict
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.store.base import GetOp, Item, SearchItem
 from langgraph.types import (
@@ -54,7 +55,7 @@ class Palette:
 
     class Color(enum.Enum):
         RED = 1
-        SCARLET = 1  # an alias of RED
+        SCARLET = 1  # noqa: PIE796 - an alias of RED
         BLUE = (0, 0, 255)
 
 
@@ -168,10 +169,6 @@ def profile():
     return value
 
 
-def a_tuple_of_fields(**fields):
-    return types.SimpleNamespace(**fields)
-
-
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 NOW = dt.datetime(2024, 10, 27, 2, 30, 1, 999_999, tzinfo=BERLIN)
 
@@ -233,6 +230,7 @@ STANDARD = {
     "slice": slice(1, None, 2),
     "Ellipsis": ...,
     "secrets": [pydantic.SecretStr("s"), pydantic.SecretBytes(b"s")],
+    "URLs": [pydantic.AnyUrl("x://y"), pydantic.HttpUrl("http://a.b/c?d"), pydantic.WebsocketUrl("wss://a/")],
     "a constructor's dict": {"lc": 1, "type": "secret", "id": ["HOME"]},
     "empty": [[], {}, (), set(), "", b"", collections.OrderedDict()],
     "deep": functools.reduce(lambda inner, _: [inner], range(60), "bottom"),
@@ -244,7 +242,7 @@ NUMPY = {
     "longlong": np.longlong(3),
     "float64": np.float64(1.5),
     "float16": np.float16(0.1),
-    "bool_": np.bool_(True),  # noqa: FBT003
+    "bool_": np.bool_(True),
     "complex64": np.complex64(1 + 2j),
     "str_": np.str_("grüß"),
     "empty str_": np.str_(""),
@@ -299,6 +297,8 @@ MESSAGES = {
     "function chunk": FunctionMessageChunk("f", name="n"),
     "document": Document("text", metadata={"page": 1, "at": NOW}, id="d1"),
     "plain document": Document("text"),
+    "text of a message": AIMessage("yes").text,
+    "AddableDict": AddableDict({"a": 1}),
     "assigned id": HumanMessage("late"),
 }
 MESSAGES["assigned id"].id = "given later"
