@@ -12,6 +12,8 @@ import struct
 
 import numpy as np
 import pydantic
+from langgraph.store.base import Item
+from langgraph.types import Send
 
 
 @functools.singledispatch
@@ -21,9 +23,9 @@ def _content(value):
         names = {field.name for field in dataclasses.fields(value)} | set(getattr(value, "__dict__", ()))
         names.discard("__orig_class__")  # what typing hangs on an instance of ``Box[int]``
         return {name: getattr(value, name) for name in names if hasattr(value, name)}
-    slots = getattr(type(value), "__slots__", ())
-    if slots:
-        return [getattr(value, name, None) for base in type(value).__mro__ for name in getattr(base, "__slots__", ())]
+    if isinstance(value, Send | Item):
+        slots = {name for base in type(value).__mro__ for name in getattr(base, "__slots__", ())}
+        return {name: getattr(value, name) for name in slots}
     return None
 
 
