@@ -88,6 +88,8 @@ class Cache:
     generation: int = 0
     epoch: int = 0
     logs: dict[int, dict[int, Slot]] = field(default_factory=dict)
+    runs: dict[int, list[Slot]] = field(default_factory=dict)
+    """The beginning of each log, as far as all of it is kept."""
     by_id: dict[int, Slot] = field(default_factory=dict)
     by_digest: dict[bytes, Slot] = field(default_factory=dict)
     lists: dict[str, tuple[list[Slot], list[Any]]] = field(default_factory=dict)
@@ -99,7 +101,11 @@ class Cache:
     def place(self, slot: Slot, log: int, pos: int) -> Slot:
         """Keep a slot at its place and return the one that is kept there."""
         slot.log, slot.pos, slot.tree = log, pos, None
-        kept = self.logs.setdefault(log, {}).setdefault(pos, slot)
+        have = self.logs.setdefault(log, {})
+        kept = have.setdefault(pos, slot)
+        run = self.runs.setdefault(log, [])
+        while (following := have.get(len(run))) is not None:
+            run.append(following)
         if kept is slot:
             self.size += len(slot.packed or b"") + _SLOT_BYTES
             if slot.digest:
@@ -109,6 +115,15 @@ class Cache:
         elif slot.obj is not None:
             self.adopt(kept, slot.obj)
         return kept
+
+    def run(self, log: int, start: int, end: int) -> list[Slot]:
+        """Return the entries of a part of a log. Raises KeyError if one is not kept."""
+        run = self.runs.get(log, [])
+        # Two threads that add to a log at once may add an entry twice; then all after it are shifted.
+        if start < end <= len(run) and run[end - 1].pos == end - 1:
+            return run[start:end]
+        self.runs.pop(log, None)
+        return [self.logs[log][pos] for pos in range(start, end)]
 
     def known(self, obj: object) -> Slot | None:
         """Return the slot of a message that this process has stored or read, if it is unchanged."""

@@ -344,26 +344,24 @@ class Decoder:
 
     def _expand(self, flat: Any) -> list[Any]:
         found: list[Any] = []
-        self._collect(flat, found)
-        if Slot not in set(map(type, found)):
-            return found
-        slots = [item for item in found if type(item) is Slot]
-        objects = self._objects(slots)
-        if len(slots) == len(found):
-            return objects
-        left = iter(objects)
+        if not self._collect(flat, found):
+            return self._objects(found)
+        left = iter(self._objects([item for item in found if type(item) is Slot]))
         return [next(left) if type(item) is Slot else item for item in found]
 
-    def _collect(self, flat: Any, found: list[Any]) -> None:
-        """Add the elements of stored pieces: literals as they are, entries as slots."""
+    def _collect(self, flat: Any, found: list[Any]) -> bool:
+        """Add the elements of stored pieces, entries as slots; whether there were literals among them."""
+        mixed = False
         for kind, log, start, count, literals in pieces.unflatten(flat):
             if kind == "literal":
                 found += literals
+                mixed = True
             elif kind == "splice":
-                self._collect(self.value(contents(self.cache.logs[log][start].packed or b"")), found)
+                inner = self.value(contents(self.cache.logs[log][start].packed or b""))
+                mixed = self._collect(inner, found) or mixed
             else:
-                kept = self.cache.logs[log]
-                found += [kept[pos] for pos in range(start, start + count)]
+                found += self.cache.run(log, start, start + count)
+        return mixed
 
     def _objects(self, slots: list[Slot]) -> list[Any]:
         objects = list(map(_obj_of, slots))

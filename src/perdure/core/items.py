@@ -1,0 +1,156 @@
+"""Items: long-term memory, one value for each namespace and key. What has expired is gone for every read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from perdure.core import filters, namespaces
+
+if TYPE_CHECKING:
+    from perdure.core.unit import Unit
+    from perdure.engine import Row
+
+__all__ = [
+    "Draft",
+    "Record",
+    "count",
+    "delete",
+    "expiring_tenants",
+    "get",
+    "is_due",
+    "put",
+    "refresh",
+    "search",
+    "sweep",
+]
+
+LONGEST_KEY = 1024
+SWEPT_AT_ONCE = 500
+_PAGE = 200
+_ALL = 2**62
+_REFRESH_STEP = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An item ready to be stored. `ttl` in microseconds."""
+
+    namespace: str
+    key: str
+    value: bytes
+    projection: str
+    ttl: int | None
+    subject: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An item as it is stored. Times and `ttl` are microseconds."""
+
+    namespace: tuple[str, ...]
+    key: str
+    version: int
+    created_at: int
+    updated_at: int
+    expires_at: int | None
+    ttl: int | None
+    value: bytes
+
+
+async def put(unit: Unit, draft: Draft) -> None:
+    """Store an item in the place of the one with its key; that one's `created_at` is kept, its version goes on."""
+    await unit.run(
+        "item_put",
+        namespace=draft.namespace,
+        key=draft.key,
+        subject=draft.subject,
+        now=unit.now,
+        expires_at=None if draft.ttl is None else unit.now + draft.ttl,
+        ttl=draft.ttl,
+        projection=draft.projection,
+        value=draft.value,
+    )
+
+
+async def get(unit: Unit, namespace: str, key: str) -> list[Record]:
+    """Return the item with a key, in a list that is empty if there is none."""
+    row = await unit.one("item_get", namespace=namespace, key=key, now=unit.now)
+    return [_record(row)] if row else []
+
+
+async def delete(unit: Unit, namespace: str, key: str) -> bool:
+    """Remove an item; whether there was one."""
+    return bool(await unit.run("item_delete", namespace=namespace, key=key))
+
+
+async def search(
+    unit: Unit, prefix: tuple[str, ...], conditions: Sequence[filters.Condition], *, limit: int, offset: int
+) -> list[Record]:
+    """Return the items below a prefix that meet all conditions, the newest update first."""
+    low, high = namespaces.span(prefix)
+    cut = {"limit": _ALL, "offset": 0} if conditions else {"limit": limit, "offset": offset}
+    found = [row[0] for row in await unit.all("items_newest", low=low, high=high, now=unit.now, **cut)] if limit else []
+    if conditions:
+        found = (await _matching(unit, found, conditions, offset + limit))[offset:]
+    rows = [row for at in range(0, len(found), _PAGE) for row in await _rows(unit, "items_of", found[at : at + _PAGE])]
+    return [_record(row) for row in rows]
+
+
+async def _matching(unit: Unit, ids: list[int], conditions: Sequence[filters.Condition], enough: int) -> list[int]:
+    """Look at projections page by page until enough of them match."""
+    found: list[int] = []
+    for at in range(0, len(ids), _PAGE):
+        rows = await _rows(unit, "items_projections", ids[at : at + _PAGE])
+        found += [number for number, text in rows if filters.matches(conditions, filters.read(text))]
+        if len(found) >= enough:
+            break
+    return found[:enough]
+
+
+async def _rows(unit: Unit, name: str, ids: list[int]) -> list[Row]:
+    return await unit.all(name, ids=json.dumps(ids))
+
+
+async def count(unit: Unit, prefix: tuple[str, ...]) -> int:
+    """Return how many items are below a prefix."""
+    low, high = namespaces.span(prefix)
+    row = await unit.one("items_count", low=low, high=high, now=unit.now)
+    return int(row[0]) if row else 0
+
+
+def is_due(record: Record, now: int) -> bool:
+    """Tell whether a read should move an item's end. A move by less than a thousandth of its TTL is not worth a write."""
+    if record.ttl is None or record.expires_at is None:
+        return False
+    return (now + record.ttl - record.expires_at) * _REFRESH_STEP >= record.ttl
+
+
+async def refresh(unit: Unit, records: Iterable[Record]) -> None:
+    """Move the end of items that were read; not of those that have expired or been changed since."""
+    for record in records:
+        await unit.run(
+            "item_refresh",
+            namespace=namespaces.pack(record.namespace),
+            key=record.key,
+            seen=record.expires_at,
+            now=unit.now,
+        )
+
+
+async def expiring_tenants(unit: Unit) -> list[str]:
+    """Return the tenants that have something to sweep."""
+    return [row[0] for row in await unit.all("items_expiring_tenants", now=unit.now)]
+
+
+async def sweep(unit: Unit) -> int:
+    """Remove some items that have expired; return how many, `SWEPT_AT_ONCE` if there may be more."""
+    return await unit.run("items_sweep", now=unit.now, limit=SWEPT_AT_ONCE)
+
+
+def _record(row: Row) -> Record:
+    packed, *rest = row
+    fields: list[Any] = rest
+    return Record(namespaces.unpack(packed), *fields)

@@ -1,0 +1,145 @@
+"""Namespaces: what may be one, how it is kept in a key, and which there are.
+
+A namespace is a tuple of 1 to 20 labels; a label is 1 to 255 characters of any Unicode but control characters and
+lone surrogates. Labels are compared whole and by code point: no case folding, no normalization, and no character
+means anything but itself.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
+
+from perdure import errors
+from perdure.core import ids
+
+if TYPE_CHECKING:
+    from perdure.core.unit import Unit
+
+__all__ = ["WILDCARD", "Condition", "End", "check", "check_path", "matches", "pack", "page", "span", "unpack"]
+
+DEEPEST = 20
+"""Labels in a namespace."""
+
+WILDCARD = "*"
+RESERVED = "langgraph"
+_PAGE = 256
+_SEPARATOR = "\x1f"  # no label holds it, and every character of a label comes after it
+_AFTER = "\x20"
+_BEFORE = "\x01"
+
+
+class End(enum.Enum):
+    """Which end of a namespace a condition is about."""
+
+    PREFIX = "prefix"
+    SUFFIX = "suffix"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A path at one end of a namespace; a label ``*`` of it stands for any one label."""
+
+    end: End
+    path: tuple[str, ...]
+
+
+def check(namespace: object) -> tuple[str, ...]:
+    """Return a namespace that an item can be in. Raises InvalidNamespaceError."""
+    labels = check_path(namespace, "namespace")
+    if not labels:
+        raise errors.InvalidNamespaceError("the namespace is empty; give it at least one label: ('memories', user_id)")
+    return labels
+
+
+def check_path(path: object, what: str) -> tuple[str, ...]:
+    """Return a part of a namespace, which may be empty. Raises InvalidNamespaceError that names `what` it is."""
+    if not isinstance(path, tuple | list):
+        raise errors.InvalidNamespaceError(
+            f"the {what} must be a tuple of labels, such as ('memories', user_id), not {type(path).__name__}"
+        )
+    if len(path) > DEEPEST:
+        raise errors.InvalidNamespaceError(f"the {what} has {len(path)} labels; {DEEPEST} is the limit")
+    return tuple(_label(label, f"label {at} of the {what}") for at, label in enumerate(path, 1))
+
+
+def _label(label: object, what: str) -> str:
+    try:
+        return str.__str__(ids.check(label, what))
+    except errors.InvalidIdError as error:
+        raise errors.InvalidNamespaceError(str(error)) from None
+
+
+def refuse_reserved(labels: tuple[str, ...]) -> None:
+    """Raise InvalidNamespaceError for a namespace that is LangGraph's own."""
+    if labels[0] == RESERVED:
+        raise errors.InvalidNamespaceError(
+            f"a namespace whose first label is {RESERVED!r} is LangGraph's own; begin it with another label"
+        )
+
+
+def pack(labels: Sequence[str]) -> str:
+    """Return the key form: a prefix of it is the key form of a prefix, and their order is that of the tuples."""
+    return _SEPARATOR + "".join([label + _SEPARATOR for label in labels])
+
+
+def unpack(packed: str) -> tuple[str, ...]:
+    """Undo `pack`."""
+    return tuple(packed[1:-1].split(_SEPARATOR)) if len(packed) > 1 else ()
+
+
+def span(prefix: Sequence[str]) -> tuple[str, str]:
+    """Return (low, high): the key forms of namespaces with this prefix are those from low, before high."""
+    low = pack(prefix)
+    return low, low[:-1] + _AFTER
+
+
+def matches(labels: tuple[str, ...], conditions: Iterable[Condition]) -> bool:
+    """Tell whether a namespace meets all conditions."""
+    return all(_meets(labels, condition) for condition in conditions)
+
+
+def _meets(labels: tuple[str, ...], condition: Condition) -> bool:
+    path = condition.path
+    if len(labels) < len(path):
+        return False
+    match condition.end:
+        case End.PREFIX:
+            part = labels[: len(path)]
+        case End.SUFFIX:
+            part = labels[len(labels) - len(path) :]
+        case _:
+            assert_never(condition.end)
+    return all(wanted in {WILDCARD, label} for wanted, label in zip(path, part, strict=True))
+
+
+async def page(
+    unit: Unit, conditions: Sequence[Condition], *, max_depth: int | None, limit: int, offset: int
+) -> list[tuple[str, ...]]:
+    """Return the namespaces that hold an item and meet all conditions, cut to `max_depth`, each once, in order."""
+    found: list[tuple[str, ...]] = []
+    last: tuple[str, ...] | None = None
+    low, high = span(_lead(conditions))
+    while len(found) < offset + limit:
+        rows = await unit.all("namespaces_page", low=low, high=high, now=unit.now, limit=_PAGE)
+        for labels in (unpack(packed) for (packed,) in rows):
+            cut = labels[:max_depth]
+            if cut != last and matches(labels, conditions):
+                found.append(last := cut)
+        if len(rows) < _PAGE:
+            break
+        low = rows[-1][0] + _BEFORE
+    return found[offset : offset + limit]
+
+
+def _lead(conditions: Iterable[Condition]) -> tuple[str, ...]:
+    """Return the longest path without a wildcard that every namespace asked for begins with."""
+    longest: tuple[str, ...] = ()
+    for condition in conditions:
+        if condition.end is End.PREFIX:
+            path = condition.path
+            lead = path[: path.index(WILDCARD)] if WILDCARD in path else path
+            longest = max(longest, lead, key=len)
+    return longest
