@@ -27,6 +27,7 @@ _UNCLEAN: Final = re.compile("[\x00\ud800-\udfff]")
 _LONGEST_INT: Final = 2**63
 _MISSING: Final = object()
 _PLAIN: Final = (bool, type(None))
+_NUMBERS: Final = (int, float, numbers.Number)  # the last is slow to ask
 
 
 class Operator(enum.StrEnum):
@@ -144,6 +145,8 @@ def _same(one: Json, other: Json) -> bool:
         return one.keys() == other.keys() and all(_same(part, other[key]) for key, part in one.items())
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) is not isinstance(other, dict):  # a number too large for JSON may equal one that isn't
+        return _rank(one) is not None and _rank(one) == _rank(other)
     return bool(one == other)
 
 
@@ -154,10 +157,8 @@ def _ordered(value: Json, operand: Json, compare: Callable[[Any, Any], bool]) ->
 
 def _rank(value: Json) -> tuple[str, Any] | None:
     """Return the kind and sort key of what has an order; only what is of one kind is compared."""
-    if isinstance(value, bool):
-        return None
     if isinstance(value, int | float):
-        return "number", value
+        return None if isinstance(value, bool) else ("number", value)
     if isinstance(value, str):
         return "text", value.encode()
     if isinstance(value, dict) and len(value) == 1:
@@ -186,16 +187,20 @@ def project(value: object, codec: Codec) -> Json:
     What JSON has no word for is an object with one field whose name begins with ``$``; a value's own fields that
     begin so are escaped. Equal values have equal projections.
     """
-    if isinstance(value, str):
-        return _text(str.__str__(value))
     if isinstance(value, _PLAIN):
         return value
-    if isinstance(value, numbers.Number):
-        return _number(value, codec)
-    if type(value) is dict and all(isinstance(key, str) for key in value):
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {_key(key): project(part, codec) for key, part in value.items()}
-    if type(value) in {list, tuple}:
-        return [project(part, codec) for part in value]  # type: ignore[attr-defined]
+    if isinstance(value, list | tuple):
+        return [project(part, codec) for part in value]
+    return _leaf(value, codec)
+
+
+def _leaf(value: object, codec: Codec) -> Json:
+    if isinstance(value, str):
+        return _text(str.__str__(value))
+    if isinstance(value, _NUMBERS):
+        return _number(value, codec)
     if isinstance(value, dt.date | dt.time):
         return _time(value, codec)
     return _opaque(value, codec)

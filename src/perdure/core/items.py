@@ -122,7 +122,7 @@ async def count(unit: Unit, prefix: tuple[str, ...]) -> int:
 
 
 def is_due(record: Record, now: int) -> bool:
-    """Tell whether a read should move an item's end. A move by less than a thousandth of its TTL is not worth a write."""
+    """Tell whether a read should move an item's end; less than a thousandth of its TTL isn't worth a write."""
     if record.ttl is None or record.expires_at is None:
         return False
     return (now + record.ttl - record.expires_at) * _REFRESH_STEP >= record.ttl

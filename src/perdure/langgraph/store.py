@@ -2,26 +2,251 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal
 
-from langgraph.store.base import BaseStore, Op, Result
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.store.base import (
+    NOT_PROVIDED,
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    NamespacePath,
+    NotProvided,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+)
 
 from perdure import errors
-from perdure.langgraph.calls import Calls
+from perdure.core import items, namespaces
+from perdure.langgraph import ops as operations
+from perdure.langgraph.calls import Calls, Job
 
 __all__ = ["Store"]
 
+_log = logging.getLogger(__name__)
+Prefix = tuple[str, ...]
+Index = Literal[False] | list[str] | None
+
 
 class Store(BaseStore):
-    """Keeps the items of a `Memory`. Made by it, as `memory.store`; safe to share."""
+    """Keeps the items of a `Memory`. Made by it, as `memory.store`; safe to share.
+
+    Inside a run the tenant is the one that the run's config names. `ttl_config` may be set, as LangGraph describes
+    it; what has expired is never returned, whatever it says.
+    """
 
     supports_ttl = True
+    ttl_config: TTLConfig | None = None
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
+    # Many operations in one transaction, in the order given
+
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        raise errors.NotAvailableError(f"items are not part of this release yet ({len(list(ops))} asked for)")
+        tenant, plan = self._plan(ops)
+        found, due = (self._calls.write if plan.writes else self._calls.read)(tenant, plan.run)
+        if due:
+            with _failing_softly(due):
+                self._calls.write(tenant, lambda unit: items.refresh(unit, due))
+        return plan.results(found)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        return self.batch(ops)
+        tenant, plan = self._plan(ops)
+        found, due = await (self._calls.awrite if plan.writes else self._calls.aread)(tenant, plan.run)
+        if due:
+            with _failing_softly(due):
+                await self._calls.awrite(tenant, lambda unit: items.refresh(unit, due))
+        return plan.results(found)
+
+    # One operation
+
+    def get(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
+        found: Item | None = _one(self.batch([self._get(namespace, key, refresh_ttl)]))
+        return found
+
+    async def aget(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
+        found: Item | None = _one(await self.abatch([self._get(namespace, key, refresh_ttl)]))
+        return found
+
+    def search(
+        self,
+        namespace_prefix: tuple[str, ...],
+        /,
+        *,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
+        limit: int = 10,
+        offset: int = 0,
+        refresh_ttl: bool | None = None,
+    ) -> list[SearchItem]:
+        refresh = self._refreshes(refresh_ttl)
+        found: list[SearchItem] = _one(self.batch([SearchOp(namespace_prefix, filter, limit, offset, query, refresh)]))
+        return found
+
+    async def asearch(
+        self,
+        namespace_prefix: tuple[str, ...],
+        /,
+        *,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
+        limit: int = 10,
+        offset: int = 0,
+        refresh_ttl: bool | None = None,
+    ) -> list[SearchItem]:
+        refresh = self._refreshes(refresh_ttl)
+        found: list[SearchItem] = _one(
+            await self.abatch([SearchOp(namespace_prefix, filter, limit, offset, query, refresh)])
+        )
+        return found
+
+    def put(
+        self,
+        namespace: tuple[str, ...],
+        key: str,
+        value: Mapping[str, Any],
+        index: Index = None,
+        *,
+        ttl: float | NotProvided | None = NOT_PROVIDED,
+    ) -> None:
+        self.batch([self._put(namespace, key, value, index, ttl)])
+
+    async def aput(
+        self,
+        namespace: tuple[str, ...],
+        key: str,
+        value: Mapping[str, Any],
+        index: Index = None,
+        *,
+        ttl: float | NotProvided | None = NOT_PROVIDED,
+    ) -> None:
+        await self.abatch([self._put(namespace, key, value, index, ttl)])
+
+    def delete(self, namespace: tuple[str, ...], key: str) -> None:
+        self.batch([PutOp(namespace, key, None)])
+
+    async def adelete(self, namespace: tuple[str, ...], key: str) -> None:
+        await self.abatch([PutOp(namespace, key, None)])
+
+    def list_namespaces(
+        self,
+        *,
+        prefix: NamespacePath | None = None,
+        suffix: NamespacePath | None = None,
+        max_depth: int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[tuple[str, ...]]:
+        found: list[tuple[str, ...]] = _one(
+            self.batch([ListNamespacesOp(_conditions(prefix, suffix), max_depth, limit, offset)])
+        )
+        return found
+
+    async def alist_namespaces(
+        self,
+        *,
+        prefix: NamespacePath | None = None,
+        suffix: NamespacePath | None = None,
+        max_depth: int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[tuple[str, ...]]:
+        found: list[tuple[str, ...]] = _one(
+            await self.abatch([ListNamespacesOp(_conditions(prefix, suffix), max_depth, limit, offset)])
+        )
+        return found
+
+    # More than LangGraph asks for
+
+    def count(self, namespace_prefix: tuple[str, ...] = ()) -> int:
+        """Return how many items are in the namespaces with a prefix."""
+        tenant, job = self._count(namespace_prefix)
+        return self._calls.read(tenant, job)
+
+    async def acount(self, namespace_prefix: tuple[str, ...] = ()) -> int:
+        """Do what `count` does."""
+        tenant, job = self._count(namespace_prefix)
+        return await self._calls.aread(tenant, job)
+
+    def sweep(self) -> int:
+        """Remove items that have expired, in small transactions; return how many.
+
+        They are gone for reads already. A view of a tenant sweeps that tenant's, any other sweeps everybody's.
+        """
+        tenants = self._named() or self._calls.read(self._calls.scope.tenant, items.expiring_tenants)
+        swept = 0
+        for tenant in tenants:
+            while count := self._calls.write(tenant, items.sweep):
+                swept += count
+        return swept
+
+    async def asweep(self) -> int:
+        """Do what `sweep` does."""
+        tenants = self._named() or await self._calls.aread(self._calls.scope.tenant, items.expiring_tenants)
+        swept = 0
+        for tenant in tenants:
+            while count := await self._calls.awrite(tenant, items.sweep):
+                swept += count
+        return swept
+
+    # The work of each, written once
+
+    def _plan(self, ops: Iterable[Op]) -> tuple[str, operations.Plan]:
+        scope, configurable = self._calls.scope, _ambient()
+        tenant = scope.tenant_for(configurable)
+        return tenant, operations.plan(self._calls.codec, ops, scope.subject_for(configurable))
+
+    def _get(self, namespace: Prefix, key: str, refresh_ttl: bool | None) -> GetOp:  # noqa: FBT001 - LangGraph's field
+        return GetOp(namespace, key, self._refreshes(refresh_ttl))
+
+    def _put(
+        self, namespace: Prefix, key: str, value: Mapping[str, Any], index: Index, ttl: float | NotProvided | None
+    ) -> PutOp:
+        if value is None:
+            return PutOp(namespace, key, None)
+        if isinstance(ttl, NotProvided):
+            ttl = (self.ttl_config or {}).get("default_ttl")
+        return PutOp(namespace, key, value, index, ttl)
+
+    def _refreshes(self, asked: bool | None) -> bool:  # noqa: FBT001 - LangGraph's field
+        return (self.ttl_config or {}).get("refresh_on_read", True) if asked is None else asked
+
+    def _count(self, prefix: Prefix) -> tuple[str, Job[int]]:
+        labels = namespaces.check_path(prefix, "namespace prefix")
+        return self._calls.scope.tenant_for(_ambient()), lambda unit: items.count(unit, labels)
+
+    def _named(self) -> list[str]:
+        return [self._calls.scope.tenant] if self._calls.scope.named else []
+
+
+def _ambient() -> Mapping[str, Any]:
+    """Return the `configurable` of the run that this call is part of; nothing outside of one."""
+    return (var_child_runnable_config.get() or {}).get("configurable") or {}
+
+
+def _one(results: list[Result]) -> Any:
+    return results[0]
+
+
+def _conditions(prefix: NamespacePath | None, suffix: NamespacePath | None) -> tuple[MatchCondition, ...]:
+    given = (("prefix", prefix), ("suffix", suffix))
+    return tuple(MatchCondition(kind, path) for kind, path in given if path is not None)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _failing_softly(due: list[items.Record]) -> Iterator[None]:
+    """Let a read succeed that could not move the end of what it read: a locked database, a full disk."""
+    try:
+        yield
+    except errors.DatabaseError as error:
+        _log.warning("the TTL of %d items was not refreshed: %s", len(due), error.code)

@@ -1,0 +1,63 @@
+-- Items. Every read leaves out what has expired, whether it was swept or not.
+
+-- name: item_get
+SELECT namespace, key, version, created_at, updated_at, expires_at, ttl, value FROM items
+WHERE tenant = :tenant AND namespace = :namespace AND key = :key
+    AND (expires_at IS NULL OR expires_at > :now);
+
+-- name: item_put
+INSERT INTO items (tenant, namespace, key, subject, version, created_at, updated_at, expires_at, ttl, projection, value)
+VALUES (:tenant, :namespace, :key, :subject, 1, :now, :now, :expires_at, :ttl, :projection, :value)
+ON CONFLICT (tenant, namespace, key) DO UPDATE SET
+    subject = CASE WHEN items.expires_at <= :now THEN excluded.subject ELSE coalesce(excluded.subject, items.subject) END,
+    version = CASE WHEN items.expires_at <= :now THEN 1 ELSE items.version + 1 END,
+    created_at = CASE WHEN items.expires_at <= :now THEN :now ELSE items.created_at END,
+    updated_at = CASE WHEN items.updated_at < :now THEN :now ELSE items.updated_at + 1 END,
+    expires_at = excluded.expires_at,
+    ttl = excluded.ttl,
+    projection = excluded.projection,
+    value = excluded.value;
+
+-- name: item_delete
+DELETE FROM items WHERE tenant = :tenant AND namespace = :namespace AND key = :key;
+
+-- name: item_refresh
+UPDATE items SET expires_at = :now + ttl
+WHERE tenant = :tenant AND namespace = :namespace AND key = :key
+    AND expires_at = :seen AND expires_at > :now;
+
+-- name: items_newest
+SELECT id FROM items
+WHERE tenant = :tenant AND namespace >= :low AND namespace < :high
+    AND (expires_at IS NULL OR expires_at > :now)
+ORDER BY updated_at DESC, id DESC
+LIMIT :limit OFFSET :offset;
+
+-- name: items_count
+SELECT count(*) FROM items
+WHERE tenant = :tenant AND namespace >= :low AND namespace < :high
+    AND (expires_at IS NULL OR expires_at > :now);
+
+-- name: items_sweep
+DELETE FROM items WHERE id IN (
+    SELECT id FROM items WHERE tenant = :tenant AND expires_at <= :now ORDER BY expires_at LIMIT :limit
+);
+
+-- name: items_expiring_tenants
+SELECT DISTINCT tenant FROM items WHERE expires_at <= :now ORDER BY tenant;
+
+-- Goes from one namespace to the next by the index, however many items each has.
+-- name: namespaces_page
+WITH RECURSIVE found (namespace, n) AS (
+    SELECT min(namespace), 1 FROM items
+    WHERE tenant = :tenant AND namespace >= :low AND namespace < :high
+        AND (expires_at IS NULL OR expires_at > :now)
+    UNION ALL
+    SELECT (
+        SELECT min(i.namespace) FROM items i
+        WHERE i.tenant = :tenant AND i.namespace > found.namespace AND i.namespace < :high
+            AND (i.expires_at IS NULL OR i.expires_at > :now)
+    ), n + 1
+    FROM found WHERE found.namespace IS NOT NULL AND n < :limit
+)
+SELECT namespace FROM found WHERE namespace IS NOT NULL ORDER BY namespace;
