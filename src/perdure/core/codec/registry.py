@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import types
@@ -10,7 +11,7 @@ from typing import Any, Final
 
 from perdure import errors
 from perdure.core.codec import arrays, discover, langchain, langgraph, standard, tags, user
-from perdure.core.codec.kinds import Kind, Opaque, refuse, table
+from perdure.core.codec.kinds import Kind, refuse, table
 
 BUILT_IN: Final = table((*standard.KINDS, *langchain.KINDS, *langgraph.KINDS))
 MAKERS: Final = {kind.code: kind.make for kind in BUILT_IN.values()} | {
@@ -46,11 +47,12 @@ class Registry:
         self.by_tag: dict[str, Kind] = {}
 
     def register(self, classes: Iterable[type]) -> None:
-        """Register classes and the classes their fields are declared with; refuse what can't be kept."""
+        """Register classes, and those their fields are declared with as far as they can be kept."""
         for cls in classes:
             self.named(cls)
             for part in discover.types_of(cls):
-                self.adopt(part)
+                with contextlib.suppress(errors.UnsupportedValueError):
+                    self.adopt(part)
 
     def named(self, cls: type) -> None:
         """Register one class a user named, or say why it can't be."""
@@ -102,6 +104,3 @@ def opaque_parts(payload: Any) -> tuple[str, Any]:
     if not isinstance(tag, str):
         raise TypeError(tag)
     return tag, rest[0] if len(rest) == 1 else rest
-
-
-__all__ = ["BUILT_IN", "MAKERS", "MESSAGES", "Opaque", "Registry", "opaque_parts"]
