@@ -30,7 +30,7 @@ WIDE = 32
 
 TAIL = 16
 """Elements at a list's end that are looked at one by one: the ones a step has added or changed."""
-DEEPEST = 128
+DEEPEST = 95
 """Levels of nesting in one value."""
 
 REF, LIST, DICT, PIECES, NAMED = 100, 101, 102, 103, 104
