@@ -1,13 +1,14 @@
--- Items by their numbers, in the order given: :ids is a JSON list.
+-- Items by their numbers, in the order given: :ids is a JSON list. CROSS JOIN keeps SQLite from beginning with the
+-- items of the tenant.
 
 -- name: items_of
 SELECT i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.ttl, i.value
-FROM json_each(:ids) j JOIN items i ON i.id = j.value
+FROM json_each(:ids) j CROSS JOIN items i ON i.id = j.value
 WHERE i.tenant = :tenant
 ORDER BY j.key;
 
 -- name: items_projections
 SELECT i.id, i.projection
-FROM json_each(:ids) j JOIN items i ON i.id = j.value
+FROM json_each(:ids) j CROSS JOIN items i ON i.id = j.value
 WHERE i.tenant = :tenant
 ORDER BY j.key;
