@@ -170,3 +170,16 @@ def test_a_projection_is_json_that_any_database_takes(codec, value):
 )
 def test_values_that_json_has_no_word_for_are_compared_by_their_kind(codec, value, wanted, expected):
     assert found(codec, {"f": value}, {"f": wanted}) is expected
+
+
+def test_a_filter_that_is_nested_without_end_is_refused(codec):
+    endless = {}
+    endless["a"] = endless
+    deep = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    for wanted in (endless, {"f": deep}, {"f": {"$eq": endless}}):
+        with pytest.raises(errors.InvalidFilterError):
+            filters.parse(wanted, codec)
+    while deep:
+        deep = deep["a"]

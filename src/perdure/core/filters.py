@@ -72,8 +72,9 @@ def _conditions(field: object, wanted: object, codec: Codec) -> list[Condition]:
     key = _key(field)
     if isinstance(wanted, Mapping) and any(isinstance(name, str) and name.startswith("$") for name in wanted):
         return [Condition(key, *_compared(field, name, operand, codec)) for name, operand in wanted.items()]
+    operand = _operand(field, wanted, codec)
     _refuse_deep_operators(field, wanted)
-    return [Condition(key, Operator.EQ, _operand(field, wanted, codec))]
+    return [Condition(key, Operator.EQ, operand)]
 
 
 def _compared(field: str, name: object, operand: object, codec: Codec) -> tuple[Operator, Json]:

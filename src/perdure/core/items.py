@@ -29,7 +29,8 @@ __all__ = [
 
 LONGEST_KEY = 1024
 SWEPT_AT_ONCE = 500
-_PAGE = 200
+_FIRST_PAGE = 32
+_PAGE = 512
 _ALL = 2**62
 _REFRESH_STEP = 1000
 
@@ -100,13 +101,13 @@ async def search(
 
 
 async def _matching(unit: Unit, ids: list[int], conditions: Sequence[filters.Condition], enough: int) -> list[int]:
-    """Look at projections page by page until enough of them match."""
+    """Look at projections, page by growing page, until enough of them match."""
     found: list[int] = []
-    for at in range(0, len(ids), _PAGE):
-        rows = await _rows(unit, "items_projections", ids[at : at + _PAGE])
+    at, size = 0, _FIRST_PAGE
+    while at < len(ids) and len(found) < enough:
+        rows = await _rows(unit, "items_projections", ids[at : at + size])
         found += [number for number, text in rows if filters.matches(conditions, filters.read(text))]
-        if len(found) >= enough:
-            break
+        at, size = at + size, min(2 * size, _PAGE)
     return found[:enough]
 
 
