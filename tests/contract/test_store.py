@@ -440,3 +440,14 @@ def test_damaged_bytes_are_an_error_that_names_the_item(memory, store):
     for attempt in (lambda: store.get(("f",), "k"), lambda: store.search(("f",))):
         with pytest.raises(errors.CorruptValueError, match="item 'k'"):
             attempt()
+
+
+def test_tasks_of_one_loop_and_blocking_calls_in_it_share_a_store(memory):
+    async def work():
+        await asyncio.gather(*(memory.store.aput(("f",), f"k{number}", {"n": number}) for number in range(100)))
+        memory.store.put(("f",), "blocking", {})
+        found = await asyncio.gather(*(memory.store.aget(("f",), f"k{number}") for number in range(100)))
+        return [item.value["n"] for item in found]
+
+    assert asyncio.run(work()) == list(range(100))
+    assert memory.store.count() == 101
