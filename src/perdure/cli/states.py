@@ -1,0 +1,105 @@
+"""Checkpoints as the command line shows them: found by name, listed, told apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
+
+from perdure import errors
+from perdure.cli.values import plain
+from perdure.core import threads
+from perdure.memory import Memory
+
+__all__ = ["channels", "config_for", "describe", "find", "history", "is_internal", "next_nodes"]
+
+_BACK = re.compile(r"-[1-9][0-9]{0,5}")
+_BRANCH = "branch:to:"
+_JOIN = re.compile(r"join:(?P<from>.+):(?P<to>[^:]+)")
+
+
+def config_for(thread: str, ns: str = "", checkpoint: str | None = None) -> RunnableConfig:
+    """Return the config that leads to a checkpoint, the latest if none is named."""
+    named = {} if checkpoint is None else {"checkpoint_id": checkpoint}
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": ns, **named}}
+
+
+def find(memory: Memory, thread: str, *, ns: str = "", name: str = "latest") -> CheckpointTuple:
+    """Return a checkpoint by its id, as `latest`, or counted from the end as `-1`, `-2`. Raises NotFoundError."""
+    if memory.threads.get(thread) is None:
+        raise threads.missing(thread)
+    if _BACK.fullmatch(name):
+        back = int(name[1:])
+        listed = list(memory.checkpointer.list(config_for(thread, ns), limit=back))
+        found = listed[back - 1] if len(listed) == back else None
+    else:
+        found = memory.checkpointer.get_tuple(config_for(thread, ns, None if name == "latest" else name))
+    if found is None:
+        place = f" in namespace {ns!r}" if ns else ""
+        raise errors.NotFoundError(
+            f"thread {thread!r} has no checkpoint {name!r}{place}; 'perdure threads history' lists those there are"
+        )
+    return found
+
+
+def history(memory: Memory, config: RunnableConfig, *, limit: int, cursor: str | None) -> list[CheckpointTuple]:
+    """Return checkpoints, newest first, after the one that the cursor names."""
+    before: RunnableConfig | None = None
+    if cursor is not None:
+        before = {"configurable": {**config["configurable"], "checkpoint_id": cursor}}
+    return list(memory.checkpointer.list(config, before=before, limit=limit))
+
+
+def channels(found: CheckpointTuple) -> dict[str, Any]:
+    """Return the values of the state's own channels, plain."""
+    values = found.checkpoint["channel_values"]
+    return {name: plain(value) for name, value in values.items() if not is_internal(name)}
+
+
+def is_internal(channel: str) -> bool:
+    """Tell whether a channel is LangGraph's own."""
+    return channel.startswith(("__", "branch:", "join:"))
+
+
+def next_nodes(found: CheckpointTuple) -> list[str]:
+    """Return the nodes that are due after a checkpoint, as far as its channels tell without the graph."""
+    values: Mapping[str, Any] = found.checkpoint["channel_values"]
+    due = {node for name in values for node in _triggered(found, name)}
+    tasks = values.get("__pregel_tasks") or []
+    return sorted(due | {str(getattr(send, "node", "?")) for send in tasks})
+
+
+def _triggered(found: CheckpointTuple, channel: str) -> Iterator[str]:
+    joined = _JOIN.fullmatch(channel)
+    if channel.startswith(_BRANCH):
+        node = channel.removeprefix(_BRANCH)
+    elif channel == "__start__":
+        node = channel
+    elif joined and set(joined["from"].split("+")) == found.checkpoint["channel_values"][channel]:
+        node = joined["to"]
+    else:
+        return
+    seen = found.checkpoint["versions_seen"].get(node, {}).get(channel)
+    if found.checkpoint["channel_versions"].get(channel) != seen:
+        yield node
+
+
+def describe(found: CheckpointTuple) -> dict[str, Any]:
+    """Return what a listing says of a checkpoint."""
+    configurable, metadata = found.config["configurable"], found.metadata
+    changed = found.checkpoint.get("updated_channels") or []
+    pending = {channel for _, channel, _ in found.pending_writes or []}
+    return {
+        "checkpoint_id": configurable["checkpoint_id"],
+        "checkpoint_ns": configurable["checkpoint_ns"],
+        "step": metadata.get("step"),
+        "source": metadata.get("source"),
+        "next": next_nodes(found),
+        "changed": [name for name in changed if not is_internal(name)],
+        "interrupted": "__interrupt__" in pending,
+        "failed": "__error__" in pending,
+        "created_at": found.checkpoint["ts"],
+    }

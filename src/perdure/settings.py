@@ -1,0 +1,46 @@
+"""The one place that reads the environment. The command line asks it; the library takes arguments."""
+
+from __future__ import annotations
+
+import os
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from perdure import errors
+
+__all__ = ["child_environment", "is_loopback", "url"]
+
+URL_VARIABLE = "PERDURE_URL"
+_QUIET = {"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false"}
+
+
+def url(given: str | None) -> str:
+    """Return the database URL that was given, else the one of PERDURE_URL.
+
+    Raises ConfigurationError if there is neither, InvalidUrlError for a plain path.
+    """
+    found = given or os.environ.get(URL_VARIABLE)
+    if not found:
+        raise errors.ConfigurationError(f"no database was named: pass --db sqlite:///agent.db, or set {URL_VARIABLE}")
+    if ":" not in found:
+        raise errors.InvalidUrlError(f"{found!r} is a path, not a URL: write sqlite:///{found}")
+    return found
+
+
+def is_loopback(address: str | None) -> bool:
+    """Tell whether a server's URL leads to this machine."""
+    host = urlsplit(address or "").hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def child_environment(server: str | None) -> dict[str, str]:
+    """Return the environment for a process of the demo: no tracing, and no proxy before a server on this machine."""
+    found = dict(os.environ) | _QUIET
+    if is_loopback(server):
+        found = {name: value for name, value in found.items() if not name.lower().endswith("_proxy")}
+        found |= {"NO_PROXY": "*", "no_proxy": "*"}
+        found.setdefault("OPENAI_API_KEY", "not-needed")
+    return found
