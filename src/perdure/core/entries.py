@@ -141,14 +141,15 @@ class Cache:
     def missing(self, log: int, start: int, end: int) -> list[tuple[int, int]]:
         """Return the (start, end) of the parts of a range that are not kept."""
         have = self.logs.get(log, {})
+        if end - start > len(have):
+            kept = sorted(pos for pos in have if start <= pos < end)
+        else:
+            kept = [pos for pos in range(start, end) if pos in have]
         gaps: list[tuple[int, int]] = []
-        for pos in range(start, end):
-            if pos in have:
-                continue
-            if gaps and gaps[-1][1] == pos:
-                gaps[-1] = (gaps[-1][0], pos + 1)
-            else:
-                gaps.append((pos, pos + 1))
+        for pos in [*kept, end]:
+            if pos > start:
+                gaps.append((start, pos))
+            start = pos + 1
         return gaps
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import ormsgpack
 
+from perdure import errors
 from perdure.core import pieces, values
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot
@@ -186,6 +187,11 @@ async def fetch(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], whe
 async def _load(unit: Unit, codec: Codec, cache: Cache, part: tuple[int, int, int], where: str) -> None:
     log, low, high = part
     rows = await unit.all("entry_range", generation=cache.generation, log=log, low=low, high=high)
+    if len(rows) != high - low:
+        raise errors.CorruptValueError(
+            f"{where} is damaged: {high - low - len(rows)} entries that it points to are not there. "
+            "Restore the database from a backup."
+        )
     for pos, payload in rows:
         cache.place(Slot(codec.open(payload, where=where)), log, pos)
 

@@ -33,6 +33,9 @@ TAIL = 16
 DEEPEST = 95
 """Levels of nesting in one value."""
 
+MOST_ENTRIES = DEEPEST + 16
+"""Entries inside entries: at most one for each level, and the nodes of a long list."""
+
 REF, LIST, DICT, PIECES, NAMED = 100, 101, 102, 103, 104
 """The codec's extension codes that point to entries. NAMED: a message kept without its id, and the id."""
 
@@ -318,14 +321,21 @@ class Decoder:
         self.codec = codec
         self.cache = cache
         self.where = where
+        self._depth = 0
 
     def value(self, packed: bytes) -> Any:
         """Return the value of stored bytes. Raises a StoredValueError that names the thread."""
+        self._depth += 1
+        if self._depth > MOST_ENTRIES:
+            raise errors.CorruptValueError(f"{self.where} is damaged: its entries lead in a circle")
         try:
             return self.codec.unpack(packed, where=self.where, refs=self._point)
         except (KeyError, ValueError, IndexError, TypeError) as error:
-            msg = f"{self.where}: a stored value points to an entry that is not there ({error!r})"
-            raise errors.CorruptValueError(msg) from error
+            raise errors.CorruptValueError(
+                f"{self.where} is damaged: it points to an entry that is not there ({error!r})"
+            ) from error
+        finally:
+            self._depth -= 1
 
     def _point(self, code: int, payload: bytes) -> object:
         if code == REF:

@@ -7,6 +7,7 @@ from typing import Any
 
 from perdure import errors
 from perdure.core import forks, ids, threads
+from perdure.core.unit import Unit
 from perdure.langgraph.calls import Calls
 from perdure.model import Page, Thread, ThreadStats
 
@@ -110,6 +111,20 @@ class Catalogue:
 
     # The work of each, written once
 
+    def _owned(self, thread: str, job: Callable[..., Any], *, otherwise: object = None) -> Asked:
+        """Let a view of one subject reach that subject's threads only; any other thread is not there for it."""
+        subject = self._calls.scope.subject
+
+        async def checked(unit: Unit) -> Any:
+            state = await threads.find(unit, thread)
+            if state is not None and state.subject == subject:
+                return await job(unit)
+            if otherwise is None:
+                raise threads.missing(thread)
+            return otherwise
+
+        return self._calls.tenant(), job if subject is None else checked
+
     def _own(self, found: Thread | None) -> Thread | None:
         subject = self._calls.scope.subject
         return found if found is None or subject in {None, found.subject} else None
@@ -141,7 +156,7 @@ class Catalogue:
     def _rename(self, thread_id: str, title: str | None) -> Asked:
         thread = ids.check(thread_id, "thread_id")
         text = None if title is None else ids.check(title, "title", longest=LONGEST_TITLE)
-        return self._calls.tenant(), lambda unit: threads.rename(unit, thread, text)
+        return self._owned(thread, lambda unit: threads.rename(unit, thread, text))
 
     def _tag(self, thread_id: str, add: Iterable[str], remove: Iterable[str]) -> Asked:
         thread = ids.check(thread_id, "thread_id")
@@ -149,17 +164,17 @@ class Catalogue:
             raise errors.InvalidInputError("add and remove are lists of tags: tag(thread_id, add=['billing'])")
         added = [ids.check(name, "tag") for name in add]
         removed = [ids.check(name, "tag") for name in remove]
-        return self._calls.tenant(), lambda unit: threads.tag(unit, thread, added, removed)
+        return self._owned(thread, lambda unit: threads.tag(unit, thread, added, removed))
 
     def _delete(self, thread_id: str) -> Asked:
         thread = ids.check(thread_id, "thread_id")
-        return self._calls.tenant(), lambda unit: threads.delete(unit, thread)
+        return self._owned(thread, lambda unit: threads.delete(unit, thread), otherwise=False)
 
     def _fork(self, thread_id: str, new_thread_id: str, checkpoint_id: str | None) -> Asked:
         source, target = ids.check(thread_id, "thread_id"), ids.check(new_thread_id, "new_thread_id")
         checkpoint = None if checkpoint_id is None else ids.check(checkpoint_id, "checkpoint_id")
-        return self._calls.tenant(), lambda unit: forks.fork(unit, self._calls.codec, source, target, checkpoint)
+        return self._owned(source, lambda unit: forks.fork(unit, self._calls.codec, source, target, checkpoint))
 
     def _stats(self, thread_id: str) -> Asked:
         thread = ids.check(thread_id, "thread_id")
-        return self._calls.tenant(), lambda unit: threads.stats(unit, thread)
+        return self._owned(thread, lambda unit: threads.stats(unit, thread))
