@@ -43,7 +43,7 @@ class InstantModel(BaseChatModel):
         """Return the model, which will call the tools."""
         return self.model_copy(update={"with_tools": True})
 
-    def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **given: Any) -> ChatResult:  # noqa: ARG002
+    def _generate(self, messages: list[BaseMessage], *_: Any, **given: Any) -> ChatResult:  # noqa: ARG002
         if self.with_tools and messages[-1].type == "human":
             calls = [{"name": "look_up", "args": {"number": n}, "id": str(uuid.uuid4())} for n in (1, 2)]
             answer = AIMessage("", tool_calls=calls)

@@ -72,7 +72,7 @@ class Memory:
         return cls(Calls(engine, codec, Caches(), scope))
 
     def scope(self, *, tenant: str | None = None, subject: str | None = None) -> Memory:
-        """Return a view of this memory for a tenant or subject. It shares the engine: close the memory, not the view."""
+        """Return a view of this memory for a tenant or subject; it shares the engine, which the memory closes."""
         return _View(self, self._calls.within(tenant, subject))
 
     def register(self, *graphs_or_types: object) -> None:

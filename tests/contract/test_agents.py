@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from benchmarks import agents
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel
-
-from benchmarks import agents
-from perdure import Memory, errors
 from tests.support import config, put, values_of
+
+from perdure import Memory, errors
 
 
 @pytest.mark.parametrize("shape", agents.SHAPES)
@@ -171,8 +171,8 @@ def test_an_interrupt_waits_for_its_answer_in_a_new_process_worth_of_memory(file
 
     def build(memory):
         builder = StateGraph(Seen)
-        builder.add_node("work", lambda state: ran.append("work") or {"seen": ["work"]})
-        builder.add_node("ask", lambda state: {"seen": [interrupt({"question": "sure?"})]})
+        builder.add_node("work", lambda _: ran.append("work") or {"seen": ["work"]})
+        builder.add_node("ask", lambda _: {"seen": [interrupt({"question": "sure?"})]})
         builder.add_edge(START, "work")
         builder.add_edge("work", "ask")
         return styled(builder.compile(checkpointer=memory.checkpointer))
@@ -200,7 +200,7 @@ def test_a_finished_parallel_node_is_not_run_again_after_the_other_failed(memory
         return {"seen": ["fails"]}
 
     builder = StateGraph(Seen)
-    builder.add_node("works", lambda state: ran.append("works") or {"seen": ["works"]})
+    builder.add_node("works", lambda _: ran.append("works") or {"seen": ["works"]})
     builder.add_node("fails", fails)
     builder.add_edge(START, "works")
     builder.add_edge(START, "fails")
@@ -218,7 +218,7 @@ def test_a_finished_parallel_node_is_not_run_again_after_the_other_failed(memory
 def test_subgraphs_keep_apart_and_both_resume(file_url, styled):
     def build(memory):
         child = StateGraph(Seen)
-        child.add_node("child", lambda state: {"seen": [f"child {interrupt('go?')}"]})
+        child.add_node("child", lambda _: {"seen": [f"child {interrupt('go?')}"]})
         child.add_edge(START, "child")
         parent = StateGraph(Seen)
         parent.add_node("sub", child.compile())
@@ -291,7 +291,7 @@ def test_a_missing_optional_field_is_absent_and_not_none(memory, styled):
         optional: str | None
 
     builder = StateGraph(State)
-    builder.add_node("one", lambda state: {"needed": "yes"})
+    builder.add_node("one", lambda _: {"needed": "yes"})
     builder.add_edge(START, "one")
     graph = styled(builder.compile(checkpointer=memory.checkpointer))
     graph.invoke({"needed": "no"}, config("t1"))

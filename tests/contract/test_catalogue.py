@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from tests.support import config, put, values_of
 
 from perdure import errors
-from tests.support import config, put, values_of
 
 
 @pytest.fixture
@@ -15,7 +15,9 @@ def threads(memory, styled):
 
 
 def start(memory, thread, text="hello", **more):
-    return put(memory.checkpointer, config(thread, **more), {"messages": [HumanMessage(text, id=thread)]}, source="input")
+    return put(
+        memory.checkpointer, config(thread, **more), {"messages": [HumanMessage(text, id=thread)]}, source="input"
+    )
 
 
 def names(page):

@@ -6,9 +6,9 @@ import dataclasses
 import threading
 
 import pytest
+from tests.support import checkpoint, config, metadata, put, task, values_of
 
 from perdure import Memory, errors
-from tests.support import checkpoint, config, metadata, put, task, values_of
 
 
 def test_a_put_on_another_thread_finishes_while_a_listing_is_open(memory):

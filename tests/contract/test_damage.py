@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
+from tests.support import config, put
 
 from perdure import Memory, errors
-from tests.support import config, put
 
 TABLES = ("entries", "checkpoints", "writes")
 

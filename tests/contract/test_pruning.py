@@ -10,9 +10,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
+from tests.support import config, put, values_of
 
 from perdure import Memory, errors
-from tests.support import config, put, values_of
 
 
 def entries(memory):
@@ -26,7 +26,9 @@ def long(text):
 def test_pruning_to_the_latest_keeps_its_state_and_frees_what_only_older_ones_had(memory, saver):
     parent = config()
     for step in range(10):
-        parent = put(saver, parent, {"last": long(step), "kept": long("same")}, versions={"last": step, "kept": 1}, step=step)
+        parent = put(
+            saver, parent, {"last": long(step), "kept": long("same")}, versions={"last": step, "kept": 1}, step=step
+        )
     before = entries(memory)
     saver.prune(["t1"])
     assert values_of(saver, config()) == {"last": long(9), "kept": long("same")}

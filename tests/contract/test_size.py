@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
+from benchmarks import agents
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-
-from benchmarks import agents
-from perdure import Memory
 from tests.support import config, put
+
+from perdure import Memory
 
 
 def bytes_after(url, shape, turns):
@@ -48,7 +48,11 @@ def test_an_image_in_the_state_is_stored_once(memory):
     saver = memory.checkpointer
     parent = config()
     for step in range(20):
-        values = {"image": image, "files": {"a.png": image, "n": step}, "messages": [HumanMessage(f"{step}", id=f"{step}")]}
+        values = {
+            "image": image,
+            "files": {"a.png": image, "n": step},
+            "messages": [HumanMessage(f"{step}", id=f"{step}")],
+        }
         parent = put(saver, parent, values, versions=dict.fromkeys(values, step), step=step)
     assert saver.get_tuple(parent).checkpoint["channel_values"]["files"]["a.png"] == image
     count, size = memory.engine._connection.execute(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Before", "Draft", "Found", "get", "history", "page", "put"]
 
+
 @dataclass(slots=True)
 class Draft:
     """A checkpoint to store, encoded but for the places of new entries.
@@ -169,7 +170,12 @@ async def _place_channels(placer: Placer, draft: Draft, parent: Record | None) -
     trees = dict(draft.trees)
     for name in draft.others:
         version = record.versions.get(name)
-        if parent is not None and version is not None and parent.versions.get(name) == version and name in parent.channels:
+        if (
+            parent is not None
+            and version is not None
+            and parent.versions.get(name) == version
+            and name in parent.channels
+        ):
             record.channels[name] = parent.channels[name]
         else:
             trees[name] = draft.encode(name)
@@ -217,7 +223,9 @@ async def _complete(unit: Unit, codec: Codec, cache: Cache, address: Address, ro
             name = await unit.one("space_name", generation=cache.generation, ns=record.ns)
             names[record.ns] = name[0] if name else ""
         item.address = _at(address, names[record.ns], record.id)
-    packed = [data for item in found for data in (*item.record.channels.values(), *(w.packed for _, _, w in item.writes))]
+    packed = [
+        data for item in found for data in (*item.record.channels.values(), *(w.packed for _, _, w in item.writes))
+    ]
     await logs.fetch(unit, codec, cache, packed, where)
     return found
 
@@ -287,7 +295,7 @@ async def page(  # noqa: PLR0913 - one page of one listing
     return after, await _complete(unit, codec, cache, address, rows)
 
 
-async def _only_before(  # noqa: PLR0913 - the rows and what they are compared with
+async def _only_before(
     unit: Unit, codec: Codec, address: Address, generation: int, rows: list[Row], before: Before
 ) -> list[Row]:
     """Keep the rows that came before a checkpoint.

@@ -36,7 +36,7 @@ def check(value: object, what: str, *, longest: int = LONGEST, empty: bool = Fal
 
 def pack(text: str) -> bytes:
     """Return the key form of an id: a UUID's 16 bytes, or its text after a zero byte."""
-    if len(text) == 36 and _UUID.fullmatch(text):  # noqa: PLR2004 - a UUID's length
+    if len(text) == 36 and _UUID.fullmatch(text):
         return uuid.UUID(text).bytes
     packed = b"\0" + text.encode("utf-8")
     return packed if len(packed) != _UUID_BYTES else b"\0" + packed

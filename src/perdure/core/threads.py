@@ -35,20 +35,19 @@ class State:
     status: str
     title: str | None
     subject: str | None
-    forked: bool
 
 
 async def find(unit: Unit, thread: str) -> State | None:
     """Return a thread's state, or None if there is no such thread."""
     row = await unit.one("thread_get", thread=thread)
-    return State(*row[:6], forked=bool(row[6])) if row else None
+    return State(*row) if row else None
 
 
 async def start(unit: Unit, thread: str) -> State:
     """Begin a thread, in a generation that no thread ever had."""
     generation = await next_generation(unit)
     await unit.run("thread_insert", thread=thread, generation=generation, now=unit.now)
-    return State(generation, 0, 1, "idle", None, None, forked=False)
+    return State(generation, 0, 1, "idle", None, None)
 
 
 async def next_generation(unit: Unit) -> int:
@@ -116,7 +115,7 @@ async def page(  # noqa: PLR0913 - the filters of one listing
         given["subject"] = subject
     rows = await unit.all(statement, **given)
     found = [await _thread(unit, row) for row in rows[:limit]]
-    more = len(rows) > limit and limit > 0
+    more = len(rows) > limit > 0
     return Page(tuple(found), _write_cursor(rows[limit - 1]) if more else None)
 
 
@@ -154,7 +153,9 @@ async def stats(unit: Unit, thread: str) -> ThreadStats:
 
 def missing(thread: str) -> errors.NotFoundError:
     """Return the error for a thread that isn't there."""
-    return errors.NotFoundError(f"there is no thread {thread!r} for this tenant; 'perdure threads ls' shows those there are")
+    return errors.NotFoundError(
+        f"there is no thread {thread!r} for this tenant; 'perdure threads ls' shows those there are"
+    )
 
 
 def check_limit(limit: object, *, largest: int = LARGEST_PAGE, what: str = "limit") -> int:
@@ -200,10 +201,10 @@ def _read_cursor(cursor: str | None) -> tuple[int, str]:
         return _END, ""
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        if binascii.crc32(raw[4:]).to_bytes(4, "big") != raw[:4]:
-            raise ValueError(cursor)
         updated_at, _, thread = raw[4:].decode().partition(":")
-        return int(updated_at), thread
-    except (ValueError, TypeError) as error:
-        msg = "the cursor was not made by this listing; start again without one"
-        raise errors.InvalidCursorError(msg) from error
+        place = int(updated_at), thread
+    except (ValueError, TypeError):
+        raw, place = b"", (0, "")
+    if len(raw) < 5 or binascii.crc32(raw[4:]).to_bytes(4, "big") != raw[:4]:
+        raise errors.InvalidCursorError("the cursor was not made by this listing; start again without one")
+    return place

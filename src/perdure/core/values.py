@@ -239,10 +239,14 @@ class Encoder:
             return 2 + len(tree)
         if isinstance(tree, Slot):
             return 8
-        if isinstance(tree, Listing):
-            return 8 + sum(6 if not isinstance(p, pieces.Literal) else self._weight(p.elements) for p in tree.pieces)
         if isinstance(tree, Typed):
             return 3 + self._weight(tree.payload)
+        if isinstance(tree, Listing):
+            literals = [piece.elements for piece in tree.pieces if isinstance(piece, pieces.Literal)]
+            return 8 + 6 * (len(tree.pieces) - len(literals)) + sum(map(self._weight, literals))
+        return self._plain_weight(tree)
+
+    def _plain_weight(self, tree: object) -> int:
         if type(tree) is list:
             return 2 + sum(map(self._weight, tree))
         if type(tree) is dict:
@@ -279,7 +283,8 @@ def points(tree: object) -> bool:
 def plain(codec: Codec, tree: object) -> object:
     """Return a tree that points to no entries as the codec takes it."""
     if isinstance(tree, Listing):
-        settled = [pieces.Literal([plain(codec, e) for e in p.elements]) for p in tree.pieces if isinstance(p, pieces.Literal)]
+        literals = [piece.elements for piece in tree.pieces if isinstance(piece, pieces.Literal)]
+        settled = [pieces.Literal([plain(codec, element) for element in elements]) for elements in literals]
         return ormsgpack.Ext(tree.code, codec.pack_tree(pieces.flatten([*settled])))
     if isinstance(tree, Typed):
         return ormsgpack.Ext(tree.code, codec.pack_tree(plain(codec, tree.payload)))

@@ -23,7 +23,7 @@ class Catalogue:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
-    def list(  # noqa: PLR0913 - the filters of one listing
+    def list(
         self,
         *,
         subject: str | None = None,
@@ -40,7 +40,7 @@ class Catalogue:
         found: Page = self._calls.read(*self._list(subject, status, tag, title, limit, cursor))
         return found
 
-    async def alist(  # noqa: PLR0913 - the filters of one listing
+    async def alist(
         self,
         *,
         subject: str | None = None,
@@ -129,7 +129,7 @@ class Catalogue:
         subject = self._calls.scope.subject
         return found if found is None or subject in {None, found.subject} else None
 
-    def _list(  # noqa: PLR0913, PLR0917 - the filters of one listing
+    def _list(
         self,
         subject: str | None,
         status: str | None,

@@ -65,7 +65,7 @@ def address(scope: Scope, config: RunnableConfig) -> Address:
     thread = configurable.get("thread_id")
     if thread is None:
         raise errors.MissingThreadIdError(
-            "this config names no thread: pass config={\"configurable\": {\"thread_id\": \"…\"}} to invoke, so that "
+            'this config names no thread: pass config={"configurable": {"thread_id": "…"}} to invoke, so that '
             "the conversation can be found again"
         )
     checkpoint = configurable.get("checkpoint_id") or None

@@ -72,7 +72,7 @@ def _record(checkpoint: Checkpoint, metadata: dict[str, Any]) -> Record:
     )
 
 
-def of_writes(  # noqa: PLR0913 - LangGraph's arguments and ours
+def of_writes(
     codec: Codec,
     caches: Caches,
     address: Address,

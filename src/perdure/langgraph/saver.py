@@ -168,7 +168,7 @@ class Saver(BaseCheckpointSaver[str]):
 
     # LangGraph's other questions
 
-    def get_next_version(self, current: str | int | float | None, channel: None) -> str:
+    def get_next_version(self, current: str | float | None, channel: None) -> str:  # noqa: ARG002 - LangGraph's
         """Return a version after `current`, as wide as it, with a random tail that tells forks apart."""
         head, width = "0", 32
         if current is not None:
@@ -176,7 +176,7 @@ class Saver(BaseCheckpointSaver[str]):
             width = len(head) if isinstance(current, str) else 32
         return f"{int(head) + 1:0{width}}.{random.randrange(10**8):08}"  # noqa: S311 - tells apart, protects nothing
 
-    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Saver:
+    def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> Saver:  # noqa: ARG002
         """Return a copy. The list changes nothing: only registered types are ever decoded."""
         return copy.copy(self)
 

@@ -25,7 +25,8 @@ def first_words(values: Mapping[str, Any]) -> str | None:
 
 
 def _human(message: object) -> str | None:
-    role, content = None, None
+    role: object = None
+    content: object = None
     if isinstance(message, BaseMessage):
         role, content = message.type, message.text
     elif isinstance(message, Mapping):
