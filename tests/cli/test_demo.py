@@ -52,7 +52,7 @@ def test_the_demo_speaks_chinese_and_json_and_names_the_file_it_makes_by_itself(
     assert len({step["pid"] for step in steps}) == 3
     answers = [turn["messages"][-1]["content"] for turn in steps[1]["turns"]]
     assert answers == ["你叫小雅。", "我不知道你的名字。", "你喜欢茉莉花茶。", "我不知道你喜欢什么。"]
-    assert steps[2]["items"] == [
+    assert [{k: i[k] for k in ("namespace", "key", "value")} for i in steps[2]["items"]] == [
         {"namespace": ["preferences", "user-001"], "key": "茉莉花茶", "value": {"text": "茉莉花茶"}}
     ]
 

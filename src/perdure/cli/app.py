@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from perdure.cli import items, threads, upkeep
 from perdure.cli.commands import command
 from perdure.cli.demo import demo
 from perdure.cli.edge import leave
@@ -15,7 +16,6 @@ from perdure.cli.edge import leave
 __all__ = ["app", "main"]
 
 app = typer.Typer(
-    name="perdure",
     help="Memory for LangGraph agents, looked at from the command line.",
     no_args_is_help=True,
     add_completion=False,
@@ -41,6 +41,9 @@ def _root(
 
 
 command(app, "demo")(demo)
+app.add_typer(threads.app)
+app.add_typer(items.app)
+upkeep.add(app)
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perdure import errors
-from perdure.cli import conversation, demo_agent, demo_script, diffs, output, states, totals
+from perdure.cli import conversation, demo_agent, demo_script, diffs, items, output, states, threads, totals
 from perdure.cli.output import Line
 from perdure.cli.values import compact, plain
 from perdure.langgraph.calls import Calls
@@ -77,13 +77,13 @@ def _check_answer(turn: demo_script.Turn, answer: str) -> None:
 
 def _check_kept(stage: Stage, plan: Plan, memory: Memory) -> None:
     turn = demo_script.script(plan.language)[1][2]
-    items = memory.store.search(demo_agent.place_of(turn.user))
-    if not any(turn.word.lower() in str(item.value).lower() for item in items):
+    found = memory.store.search(demo_agent.place_of(turn.user))
+    if not any(turn.word.lower() in str(item.value).lower() for item in found):
         raise errors.PerdureError(
             f"the preference of {turn.user} must be in the store now, under {demo_agent.place_of(turn.user)}; "
-            f"there are {len(items)} items, none with {turn.word!r}. Did the model call the tool `remember`?"
+            f"there are {len(found)} items, none with {turn.word!r}. Did the model call the tool `remember`?"
         )
-    stage.data["kept"] = [plain(item.value) for item in items]
+    stage.data["kept"] = [plain(item.value) for item in found]
 
 
 def _show(stage: Stage, memory: Memory, calls: Calls) -> None:
@@ -104,19 +104,13 @@ def _threads(memory: Memory, _: Calls) -> tuple[Any, list[Line]]:
         raise errors.PerdureError("the threads of the first two steps must be stored, and there are none")
     rows = [[t.id, t.subject, t.turns, t.checkpoints, output.size(t.bytes), t.title] for t in found]
     head = ["thread", "subject", "turns", "checkpoints", "size", "title"]
-    return [plain_thread(thread) for thread in found], output.table(head, rows)
-
-
-def plain_thread(thread: Any) -> dict[str, Any]:
-    """Return the columns of a thread that the demo shows."""
-    return {name: getattr(thread, name) for name in ("id", "subject", "title", "turns", "checkpoints", "bytes")}
+    return [threads.described(thread) for thread in found], output.table(head, rows)
 
 
 def _items(memory: Memory, _: Calls) -> tuple[Any, list[Line]]:
     found = memory.store.search((), refresh_ttl=False)
     rows = [["/".join(item.namespace), item.key, compact(plain(item.value))] for item in found]
-    data = [{"namespace": list(item.namespace), "key": item.key, "value": plain(item.value)} for item in found]
-    return data, output.table(["namespace", "key", "value"], rows)
+    return list(map(items.described, found)), output.table(["namespace", "key", "value"], rows)
 
 
 def _totals(_: Memory, calls: Calls) -> tuple[Any, list[Line]]:

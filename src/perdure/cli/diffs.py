@@ -47,12 +47,12 @@ def _joined(path: str, key: str) -> str:
 
 
 def _values(before: Mapping[str, Any], after: Mapping[str, Any], key: str, path: str) -> Iterator[Change]:
-    if key not in after:
-        yield Change("-", path, before=before[key])
-    elif key not in before:
-        yield Change("+", path, after=after[key])
-    else:
+    if key in before and key in after:
         yield from _pair(before[key], after[key], path)
+    elif key in before:
+        yield from _pair(before[key], [], path) if _ids(before[key]) else [Change("-", path, before=before[key])]
+    else:
+        yield from _pair([], after[key], path) if _ids(after[key]) else [Change("+", path, after=after[key])]
 
 
 def _pair(before: Any, after: Any, path: str) -> Iterator[Change]:
@@ -67,9 +67,9 @@ def _pair(before: Any, after: Any, path: str) -> Iterator[Change]:
         yield Change("~", path, before, after)
 
 
-def _ids(values: Sequence[Any]) -> list[str] | None:
+def _ids(values: Any) -> list[str] | None:
     """Return the ids of messages; None if these aren't messages with an id each."""
-    if values and not is_conversation(values):
+    if values != [] and not is_conversation(values):
         return None
     found = [value.get("id") for value in values]
     return found if all(found) and len(set(found)) == len(found) else None

@@ -16,10 +16,16 @@ from rich.text import Text
 from perdure.cli import text
 from perdure.errors import PerdureError
 
-__all__ = ["Line", "Reply", "consent", "emit", "envelope", "fail", "note", "size", "table"]
+__all__ = ["Line", "Misuse", "Reply", "consent", "emit", "envelope", "fail", "note", "size", "table"]
 
 Line = str | Text
 _USAGE_STATUS = 400
+
+
+class Misuse(typer.TyperException):
+    """A command that was called wrongly; its message says how it is meant."""
+
+    exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,8 @@ def fail(error: PerdureError | typer.TyperException, *, as_json: bool) -> None:
     if as_json:
         print(_dump({"ok": False, "error": _error(error)}))
     else:
-        note(f"Error: {_message(error)}")
+        message = _message(error)
+        note(message if message.startswith("Usage:") else f"Error: {message}")
 
 
 def _error(error: PerdureError | typer.TyperException) -> dict[str, Any]:
@@ -72,7 +79,12 @@ def _error(error: PerdureError | typer.TyperException) -> dict[str, Any]:
 
 
 def _message(error: PerdureError | typer.TyperException) -> str:
-    return str(error) if isinstance(error, PerdureError) else error.format_message()
+    if isinstance(error, PerdureError):
+        return str(error)
+    message = error.format_message()
+    return (
+        message if isinstance(error, Misuse) or "\n" in message else f"{message} 'perdure --help' lists the commands."
+    )
 
 
 def _dump(found: object) -> str:
@@ -89,7 +101,7 @@ def consent(question: str, *, yes: bool, as_json: bool) -> None:
     if yes:
         return
     if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise typer.BadParameter(f"{question} Nothing was changed: repeat it with --yes, or look first with --dry-run.")
+        raise Misuse(f"{question} Nothing was changed: repeat it with --yes, or look first with --dry-run.")
     typer.confirm(text.inline(question), abort=True, err=True)
 
 

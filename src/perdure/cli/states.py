@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
@@ -14,17 +15,27 @@ from perdure.cli.values import plain
 from perdure.core import threads
 from perdure.memory import Memory
 
-__all__ = ["channels", "config_for", "describe", "find", "history", "is_internal", "next_nodes"]
+__all__ = [
+    "channels",
+    "config_for",
+    "describe",
+    "find",
+    "history",
+    "is_internal",
+    "message_times",
+    "next_nodes",
+    "waiting",
+]
 
 _BACK = re.compile(r"-[1-9][0-9]{0,5}")
 _BRANCH = "branch:to:"
 _JOIN = re.compile(r"join:(?P<from>.+):(?P<to>[^:]+)")
 
 
-def config_for(thread: str, ns: str = "", checkpoint: str | None = None) -> RunnableConfig:
-    """Return the config that leads to a checkpoint, the latest if none is named."""
-    named = {} if checkpoint is None else {"checkpoint_id": checkpoint}
-    return {"configurable": {"thread_id": thread, "checkpoint_ns": ns, **named}}
+def config_for(thread: str, ns: str | None = "", checkpoint: str | None = None) -> RunnableConfig:
+    """Return the config that leads to a checkpoint, the latest if none is named; `ns` None: of all namespaces."""
+    named = {"checkpoint_ns": ns, "checkpoint_id": checkpoint}
+    return {"configurable": {"thread_id": thread, **{key: given for key, given in named.items() if given is not None}}}
 
 
 def find(memory: Memory, thread: str, *, ns: str = "", name: str = "latest") -> CheckpointTuple:
@@ -103,3 +114,23 @@ def describe(found: CheckpointTuple) -> dict[str, Any]:
         "failed": "__error__" in pending,
         "created_at": found.checkpoint["ts"],
     }
+
+
+def waiting(found: CheckpointTuple) -> list[tuple[str, str, Any]]:
+    """Return the (task, channel, value) of the interrupts and errors that a checkpoint's tasks ended with."""
+    return [write for write in found.pending_writes or [] if write[1] in {"__interrupt__", "__error__"}]
+
+
+def message_times(listed: list[CheckpointTuple]) -> dict[str, str]:
+    """Return when messages came, by their ids: the time of the first checkpoint that holds them.
+
+    Those in the oldest listed checkpoint are left out if it has a parent: they may be older.
+    """
+    times: dict[str, str] = {}
+    for at, found in enumerate(reversed(listed)):
+        when = "" if at == 0 and found.parent_config else found.checkpoint["ts"][:19].replace("T", " ")
+        for value in found.checkpoint["channel_values"].values():
+            for message in value if isinstance(value, list) else ():
+                if isinstance(message, BaseMessage) and message.id:
+                    times.setdefault(message.id, when)
+    return {name: when for name, when in times.items() if when}

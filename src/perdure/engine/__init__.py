@@ -41,6 +41,8 @@ class Engine(Protocol):
 
     kind: str
     url: str
+    applied: list[str]
+    """The migrations that opening it has applied."""
 
     def read(self, work: Work[T]) -> T:
         """Run `work` in a read-only transaction that sees one moment of the database."""
