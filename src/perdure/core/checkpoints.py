@@ -61,37 +61,42 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored:
     Raises FencedError if the parent it names, or the thread this process had read, is gone.
     """
     address, record = draft.address, draft.record
-    state = await _thread_for(unit, draft)
-    writes.refuse_stale(draft.cache, state)
-    generation = state.generation
-    record.ns = await _space(unit, generation, address.ns)
-    context = await _context(unit, codec, draft, generation)
-    record.parent = context.parent.seq if context.parent else None
-    record.seq = context.same or state.next_seq
+    context = await _context(unit, draft)
+    writes.refuse_stale(draft.cache, context.generation, context.epoch)
+    generation = context.generation
+    record.ns, record.parent = context.ns, context.parent
+    record.seq = context.same or context.next_seq
     placer = Placer(unit, codec, generation, draft.cache)
-    await _place_channels(placer, draft, context.parent)
+    await _place_channels(placer, draft, await _parent(unit, codec, draft, context))
     payload = records.dump(codec, record)
-    row = {"generation": generation, "ns": record.ns, "seq": record.seq, "parent": record.parent, "run": draft.run}
-    if context.same:
-        await unit.run("checkpoint_replace", **row, payload=payload)
-    else:
-        await unit.run("checkpoint_put", **row, id=ids.pack(record.id), payload=payload)
+    await _write_row(unit, record, context, (draft.run, payload))
     size, pending = 0, set[str]()
     if context.staged:
         size, pending = await writes.adopt_staged(unit, codec, address, (generation, record.seq, record.id))
+    new = 0 if context.same else 1
     await unit.run(
         "thread_touch",
         thread=address.thread,
         now=unit.now,
-        seqs=0 if context.same else 1,
-        turns=1 if draft.turn and not context.same else 0,
+        seqs=new,
+        replaced=1 - new,
+        turns=new if draft.turn else 0,
         bytes=len(payload) + placer.size + size,
         status=None if address.ns else status_of(pending),
-        forked=int(not context.same and not draft.addressed and context.head != record.parent),
+        forked=int(bool(new) and not draft.addressed and context.head != record.parent),
         title=draft.title,
         subject=address.subject,
     )
-    return Stored(generation, state.epoch, placer.placed)
+    return Stored(generation, context.epoch + 1 - new, placer.placed, record)
+
+
+async def _write_row(unit: Unit, record: Record, context: _Context, given: tuple[str | None, bytes]) -> None:
+    run, payload = given
+    row = {"generation": context.generation, "ns": record.ns, "seq": record.seq, "parent": record.parent}
+    if context.same:
+        await unit.run("checkpoint_replace", **row, run=run, payload=payload)
+    else:
+        await unit.run("checkpoint_put", **row, id=ids.pack(record.id), run=run, payload=payload)
 
 
 def status_of(channels: set[str]) -> str:
@@ -101,51 +106,64 @@ def status_of(channels: set[str]) -> str:
     return "error" if "__error__" in channels else "idle"
 
 
-async def _thread_for(unit: Unit, draft: Draft) -> threads.State:
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What a new checkpoint finds. `head`, `same` and `parent` are seqs: of its namespace's newest
+    checkpoint, of itself if it is there already, of the checkpoint it follows.
+    """
+
+    generation: int
+    epoch: int
+    next_seq: int
+    ns: int
+    head: int | None
+    same: int | None
+    parent: int | None
+    staged: int
+
+
+async def _context(unit: Unit, draft: Draft) -> _Context:
     address = draft.address
-    state = await threads.find(unit, address.thread)
-    if address.checkpoint is None and draft.read and (state is None or state.generation != draft.read):
-        msg = (
+    packed = ids.pack(draft.record.id)
+    row = await unit.one(
+        "put_context",
+        thread=address.thread,
+        space=address.ns,
+        id=packed,
+        parent=ids.pack(address.checkpoint) if address.checkpoint else b"",
+    )
+    _refuse_fenced(draft, row)
+    if row is None:
+        state = await threads.start(unit, address.thread)
+        staged = await unit.all("staged_of", thread=address.thread, ns=address.ns, checkpoint=packed)
+        row = (state.generation, state.epoch, state.next_seq, None, None, None, None, len(staged))
+    generation, epoch, next_seq, ns, *rest = row
+    if ns is None:
+        ns = 0
+        if address.ns and (made := await unit.one("space_put", generation=generation, name=address.ns)):
+            ns = made[0]
+    return _Context(generation, epoch, next_seq, ns, *rest)
+
+
+def _refuse_fenced(draft: Draft, row: Row | None) -> None:
+    address = draft.address
+    if address.checkpoint is None and draft.read and (row is None or row[0] != draft.read):
+        raise errors.FencedError(
             f"thread {address.thread!r} was deleted or begun anew since this process read it; "
             "nothing was stored. Start a new run to begin the thread anew."
         )
-        raise errors.FencedError(msg)
-    if state is None and address.checkpoint is not None:
+    if address.checkpoint is not None and (row is None or row[6] is None):
         raise _no_parent(address)
-    return state or await threads.start(unit, address.thread)
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """What a new checkpoint finds: the seq of its namespace's head and of itself if it is there already."""
-
-    head: int | None
-    same: int | None
-    parent: Record | None
-    staged: bool
-
-
-async def _context(unit: Unit, codec: Codec, draft: Draft, generation: int) -> _Context:
-    address, record = draft.address, draft.record
-    rows = await unit.all(
-        "checkpoint_context",
-        generation=generation,
-        ns=record.ns,
-        id=ids.pack(record.id),
-        parent=ids.pack(address.checkpoint) if address.checkpoint else b"",
-        thread=address.thread,
-        space=address.ns,
-    )
-    found = {row[0]: row[1:] for row in rows}
-    parent = found.get("parent")
-    if address.checkpoint is not None and parent is None:
-        raise _no_parent(address)
-    return _Context(
-        head=found["head"][0],
-        same=found["same"][0] if "same" in found else None,
-        parent=records.load(codec, (record.ns, *parent), where_of(address)) if parent else None,
-        staged=bool(found["staged"][0]),
-    )
+async def _parent(unit: Unit, codec: Codec, draft: Draft, context: _Context) -> Record | None:
+    if context.parent is None:
+        return None
+    known = draft.cache.heads.get(draft.address.ns)
+    if known is not None and known.seq == context.parent and known.id == draft.address.checkpoint:
+        return known
+    row = await unit.one("checkpoint_at", generation=context.generation, ns=context.ns, seq=context.parent)
+    return records.load(codec, row, where_of(draft.address)) if row else None
 
 
 def _no_parent(address: Address) -> errors.FencedError:
@@ -154,14 +172,6 @@ def _no_parent(address: Address) -> errors.FencedError:
         "so a step that follows it was not stored. Start a new run from the thread's present state."
     )
     return errors.FencedError(msg)
-
-
-async def _space(unit: Unit, generation: int, name: str) -> int:
-    ns = await writes.space(unit, generation, name)
-    if ns is None:
-        row = await unit.one("space_put", generation=generation, name=name)
-        ns = int(row[0]) if row else 0
-    return ns
 
 
 async def _place_channels(placer: Placer, draft: Draft, parent: Record | None) -> None:

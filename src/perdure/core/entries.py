@@ -12,6 +12,8 @@ import operator
 from dataclasses import dataclass, field
 from typing import Any
 
+from perdure.core.records import Record
+
 __all__ = ["Cache", "Caches", "Slot", "fields_of", "same_fields"]
 
 _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
@@ -94,6 +96,8 @@ class Cache:
     by_digest: dict[bytes, Slot] = field(default_factory=dict)
     lists: dict[str, tuple[list[Slot], list[Any]]] = field(default_factory=dict)
     """The placed entries of the last long list of each log, with their ranges."""
+    heads: dict[str, Record] = field(default_factory=dict)
+    """The record that this process last stored in each namespace."""
     whole: dict[int, int] = field(default_factory=dict)
     """For each log, up to where every entry, and all they lead to, is kept."""
     size: int = 0

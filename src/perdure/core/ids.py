@@ -7,7 +7,7 @@ import uuid
 
 from perdure import errors
 
-__all__ = ["check", "pack", "unpack"]
+__all__ = ["check", "is_uuid", "pack", "unpack"]
 
 LONGEST = 255
 """Characters in an id."""
@@ -34,9 +34,14 @@ def check(value: object, what: str, *, longest: int = LONGEST, empty: bool = Fal
     return value
 
 
+def is_uuid(text: object) -> bool:
+    """Whether a text is a UUID in its usual form, as reducers give it to messages without an id."""
+    return isinstance(text, str) and len(text) == 36 and _UUID.fullmatch(text) is not None
+
+
 def pack(text: str) -> bytes:
     """Return the key form of an id: a UUID's 16 bytes, or its text after a zero byte."""
-    if len(text) == 36 and _UUID.fullmatch(text):
+    if is_uuid(text):
         return uuid.UUID(text).bytes
     packed = b"\0" + text.encode("utf-8")
     return packed if len(packed) != _UUID_BYTES else b"\0" + packed

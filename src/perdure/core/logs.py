@@ -10,6 +10,7 @@ from perdure import errors
 from perdure.core import pieces, values
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot
+from perdure.core.records import Record
 from perdure.core.unit import Unit
 
 __all__ = ["Placer", "Stored", "fetch", "reachable"]
@@ -25,6 +26,7 @@ class Stored:
     generation: int
     epoch: int
     placed: list[Slot]
+    record: Record | None = None
 
 
 @dataclass(slots=True)
@@ -75,8 +77,8 @@ class Placer:
         await self.unit.many("entry_put", self._rows)
         await self.unit.many("digest_put", self._digests)
         for name, log in self._logs.items():
-            statement = "log_grow" if log.stored else "log_put"
-            await self.unit.run(statement, generation=self.generation, name=name, log=log.number, length=log.length)
+            if not log.stored:
+                await self.unit.run("log_put", generation=self.generation, name=name, log=log.number)
 
     async def _node(self, packed: bytes, name: str) -> Slot:
         slot = Slot(packed, name=name, digest=self.codec.digest(packed))
@@ -113,7 +115,7 @@ class Placer:
     async def _log(self, name: str) -> _Log:
         log = self._logs.get(name)
         if log is None:
-            row = await self.unit.one("log_get", generation=self.generation, name=name)
+            row = await self.unit.one("log_end", generation=self.generation, name=name)
             if row is not None:
                 log = _Log(row[0], row[1], stored=True)
             else:
@@ -143,7 +145,12 @@ class Placer:
             found.append(pieces.Literal([await self._render(e) for e in piece.elements]) if literal else piece)  # type: ignore[union-attr]
         while len(found) > 2 * pieces.FANOUT:
             found = await self._fold(found, listing.name)
-        return ormsgpack.Ext(listing.code, self.codec.pack_tree(pieces.flatten(found)))
+        return ormsgpack.Ext(listing.code, self._flat(found))
+
+    def _flat(self, found: list[pieces.Piece]) -> bytes:
+        flat = pieces.flatten(found)
+        plain = not any(isinstance(piece, pieces.Literal) for piece in found)
+        return ormsgpack.packb(flat) if plain else self.codec.pack_tree(flat)
 
     async def _fold(self, found: list[pieces.Piece], name: str) -> list[pieces.Piece]:
         """Put the first pieces into nodes; the last ones, which may still grow, stay."""
@@ -151,7 +158,7 @@ class Placer:
         folded: list[pieces.Piece] = []
         for at in range(groups):
             group = found[at * pieces.FANOUT : (at + 1) * pieces.FANOUT]
-            tree = ormsgpack.Ext(values.PIECES, self.codec.pack_tree(pieces.flatten(group)))
+            tree = ormsgpack.Ext(values.PIECES, self._flat(group))
             slot = await self._node(values.NESTED + self.codec.pack_tree(tree), f"{name}#")
             folded.append(pieces.Splice(slot))
         return folded + found[groups * pieces.FANOUT :]

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import ormsgpack
+
 from perdure import errors
 from perdure.core import ids
 from perdure.core.codec import Codec
@@ -52,11 +54,15 @@ def dump(codec: Codec, record: Record) -> bytes:
         versions,
         seen,
         record.updated,
-        record.metadata,
+        codec.pack(record.metadata, "$.metadata"),
         record.channels,
-        record.extras,
+        codec.pack(record.extras),
     ]
-    return codec.seal(codec.pack(fields))
+    try:
+        packed = ormsgpack.packb(fields)
+    except TypeError as error:
+        raise errors.UnsupportedValueError(f"the checkpoint's names or versions can't be kept: {error}") from error
+    return codec.seal(packed)
 
 
 def _short(version: Version) -> Version | list[int]:
@@ -73,11 +79,17 @@ def _long(version: Any) -> Version:
     return found
 
 
+def _dict(value: object) -> dict[str, Any]:
+    if type(value) is not dict:
+        raise TypeError(type(value))
+    return value
+
+
 def load(codec: Codec, row: tuple[Any, ...], where: str) -> Record:
     """Return the record of a row (ns, seq, id, parent, payload)."""
     ns, seq, packed_id, parent, payload = row
-    fields: Any = codec.unpack(codec.open(payload, where=where), where=where)
     try:
+        fields: Any = ormsgpack.unpackb(codec.open(payload, where=where))
         v, ts, table, versions, seen, updated, metadata, channels, extras = fields
         table = [_long(version) for version in table]
         return Record(
@@ -87,13 +99,13 @@ def load(codec: Codec, row: tuple[Any, ...], where: str) -> Record:
             versions={name: table[at] for name, at in versions.items()},
             seen={node: {name: table[at] for name, at in known.items()} for node, known in seen.items()},
             updated=updated,
-            metadata=metadata,
+            metadata=_dict(codec.unpack(metadata, where=where)),
             channels=channels,
-            extras=extras,
+            extras=_dict(codec.unpack(extras, where=where)),
             ns=ns,
             seq=seq,
             parent=parent,
         )
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
+    except (TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
         msg = f"{where}: a stored checkpoint has another form ({error})"
         raise errors.CorruptValueError(msg) from error

@@ -15,7 +15,7 @@ from typing import Any, cast
 import ormsgpack
 
 from perdure import errors
-from perdure.core import pieces
+from perdure.core import ids, pieces
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot, same_fields
 
@@ -119,7 +119,7 @@ class Encoder:
             self.cache.adopt(slot, message)
         elif slot.obj is None:
             slot.keep(message)
-            if named and slot.kept is not None:
+            if named and slot.kept is not None and ids.is_uuid(message.id):
                 slot.bare = self.codec.digest(self.codec.pack(renamed(message, None)))
         return slot
 

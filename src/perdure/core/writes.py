@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import ormsgpack
 
 from perdure import errors
-from perdure.core import ids, threads
+from perdure.core import ids
 from perdure.core.entries import Cache, Slot
 from perdure.core.logs import Placer, Stored
 
@@ -60,25 +62,26 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored | None:
 
     A repeated write keeps its first value, a special one (an error, an interrupt) its last.
     """
-    address = draft.address
-    state = await threads.find(unit, address.thread)
-    if state is None:
+    address, task = draft.address, ids.pack(draft.task)
+    packed = ids.pack(address.checkpoint or "")
+    row = await unit.one("write_context", thread=address.thread, space=address.ns, id=packed, task=task)
+    if row is None:
         await _stage(unit, codec, draft, draft.inline(), 0)
         return None
-    refuse_stale(draft.cache, state)
-    placer = Placer(unit, codec, state.generation, draft.cache)
+    generation, epoch, seq, before = row
+    refuse_stale(draft.cache, generation, epoch)
+    placer = Placer(unit, codec, generation, draft.cache)
     await placer.place(draft.made)
     new = [Write(index, channel, await placer.write(tree, channel)) for index, channel, tree in draft.items]
-    seq = await _seq(unit, state.generation, address)
+    size = 0
     if seq is None:
-        await _stage(unit, codec, draft, new, state.generation)
-        size = 0
+        await _stage(unit, codec, draft, new, generation)
     else:
-        size = await _merge_into(unit, codec, (state.generation, seq, ids.pack(draft.task)), (draft.path, new))
+        size = await _store(unit, codec, (generation, seq, task), (draft.path, new), before)
     await placer.finish()
     status = draft.status if seq is not None and not address.ns else None
     await unit.run("thread_grow", thread=address.thread, bytes=placer.size + size, status=status)
-    return Stored(state.generation, state.epoch, placer.placed)
+    return Stored(generation, epoch, placer.placed)
 
 
 async def adopt_staged(unit: Unit, codec: Codec, address: Address, key: tuple[int, int, str]) -> tuple[int, set[str]]:
@@ -90,19 +93,13 @@ async def adopt_staged(unit: Unit, codec: Codec, address: Address, key: tuple[in
     for task, made_for, payload in rows:
         if made_for in {0, generation}:
             path, writes = load(codec, payload, address.thread)
-            size += await _merge_into(unit, codec, (generation, seq, task), (path, writes))
+            found_before = await unit.one("write_get", generation=generation, seq=seq, task=task)
+            before = found_before[0] if found_before else None
+            size += await _store(unit, codec, (generation, seq, task), (path, writes), before)
             channels |= {write.channel for write in writes}
     if rows:
         await unit.run("staged_delete_of", **found)
     return size, channels
-
-
-async def _seq(unit: Unit, generation: int, address: Address) -> int | None:
-    ns = await space(unit, generation, address.ns)
-    if ns is None:
-        return None
-    row = await unit.one("checkpoint_seq", generation=generation, ns=ns, id=ids.pack(address.checkpoint or ""))
-    return int(row[0]) if row else None
 
 
 async def space(unit: Unit, generation: int, name: str) -> int | None:
@@ -130,19 +127,18 @@ async def _stage(unit: Unit, codec: Codec, draft: Draft, new: list[Write], gener
     await unit.run("staged_expire", before=unit.now - KEEP_STAGED)
 
 
-async def _merge_into(unit: Unit, codec: Codec, key: tuple[int, int, bytes], new: tuple[str, list[Write]]) -> int:
-    """Store a task's writes beside those it has; return by how many bytes the row grew."""
+async def _store(
+    unit: Unit, codec: Codec, key: tuple[int, int, bytes], new: tuple[str, list[Write]], before: bytes | None
+) -> int:
+    """Store a task's writes with those it has; return by how many bytes the row grew."""
     generation, seq, task = key
     path, writes = new
-    row = await unit.one("write_get", generation=generation, seq=seq, task=task)
-    before = 0
-    if row is not None:
-        before = len(row[0])
-        known_path, known = load(codec, row[0], "")
+    if before is not None:
+        known_path, known = load(codec, before, "")
         path, writes = path or known_path, merge(known, writes)
     payload = dump(codec, path, writes)
     await unit.run("write_put", generation=generation, seq=seq, task=task, payload=payload)
-    return len(payload) - before
+    return len(payload) - len(before or b"")
 
 
 def merge(known: list[Write], new: list[Write]) -> list[Write]:
@@ -156,21 +152,20 @@ def merge(known: list[Write], new: list[Write]) -> list[Write]:
 
 def dump(codec: Codec, path: str, writes: list[Write]) -> bytes:
     """Return the stored bytes of one task's writes."""
-    return codec.seal(codec.pack([path, [[w.index, w.channel, w.packed] for w in writes]]))
+    return codec.seal(ormsgpack.packb([path, [[w.index, w.channel, w.packed] for w in writes]]))
 
 
 def load(codec: Codec, payload: bytes, where: str) -> tuple[str, list[Write]]:
     """Return the task path and writes of stored bytes."""
-    fields: Any = codec.unpack(codec.open(payload, where=where), where=where)
     try:
-        path, writes = fields
+        path, writes = ormsgpack.unpackb(codec.open(payload, where=where))
         return path, [Write(*write) for write in writes]
     except (TypeError, ValueError) as error:
         msg = f"{where}: stored writes have another form ({error})"
         raise errors.CorruptValueError(msg) from error
 
 
-def refuse_stale(cache: Cache, state: threads.State) -> None:
+def refuse_stale(cache: Cache, generation: int, epoch: int) -> None:
     """Raise StaleError if a draft may point to entries of another generation or epoch."""
-    if cache.generation and (cache.generation, cache.epoch) != (state.generation, state.epoch):
+    if cache.generation and (cache.generation, cache.epoch) != (generation, epoch):
         raise StaleError

@@ -93,6 +93,8 @@ class Calls:
             cache = self.caches.at(address.tenant, address.thread, stored.generation, stored.epoch)
             for slot in stored.placed:
                 cache.place(slot, slot.log, slot.pos)
+            if stored.record is not None:
+                cache.heads[address.ns] = stored.record
         return stored
 
     def _restless(self, address: Address) -> errors.ConflictError:

@@ -20,6 +20,7 @@ from perdure.model import Address
 
 __all__ = ["of_checkpoint", "of_writes"]
 
+_SCALARS = {str, int, float, bool, type(None)}
 _NAMED = {"v", "id", "ts", "channel_values", "channel_versions", "versions_seen", "updated_channels"}
 
 
@@ -38,7 +39,8 @@ def of_checkpoint(  # noqa: PLR0913 - LangGraph's four arguments and ours
     encoder = Encoder(codec, cache)
     values: dict[str, Any] = checkpoint["channel_values"]
     found = metadata_of(config, metadata)
-    codec.pack(found, "$.metadata")
+    if any(type(value) not in _SCALARS for value in found.values()):
+        codec.pack(found, "$.metadata")
     root = not address.ns
     new_thread = root and found.get("step", 0) in {-1, 0}
     run = found.get("run_id")

@@ -108,7 +108,6 @@ CREATE TABLE logs (
     generation INTEGER NOT NULL,
     name TEXT NOT NULL,
     log INTEGER NOT NULL,
-    length INTEGER NOT NULL,
     PRIMARY KEY (tenant, generation, name)
 ) STRICT, WITHOUT ROWID;
 

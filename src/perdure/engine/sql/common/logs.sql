@@ -1,17 +1,15 @@
 -- Entries and the logs they lie in.
 
--- name: log_get
-SELECT log, length FROM logs WHERE tenant = :tenant AND generation = :generation AND name = :name;
+-- name: log_end
+SELECT l.log, (SELECT coalesce(max(e.pos), -1) + 1 FROM entries e
+    WHERE e.tenant = l.tenant AND e.generation = l.generation AND e.log = l.log)
+FROM logs l WHERE l.tenant = :tenant AND l.generation = :generation AND l.name = :name;
 
 -- name: log_count
 SELECT count(*) FROM logs WHERE tenant = :tenant AND generation = :generation;
 
 -- name: log_put
-INSERT INTO logs (tenant, generation, name, log, length) VALUES (:tenant, :generation, :name, :log, :length);
-
--- name: log_grow
-UPDATE logs SET length = :length
-WHERE tenant = :tenant AND generation = :generation AND name = :name AND log = :log;
+INSERT INTO logs (tenant, generation, name, log) VALUES (:tenant, :generation, :name, :log);
 
 -- name: logs_of
 SELECT l.name, l.log, count(e.pos), coalesce(sum(length(e.payload)), 0) FROM logs l
@@ -57,8 +55,8 @@ DELETE FROM entries WHERE tenant = :tenant AND generation = :generation;
 DELETE FROM digests WHERE tenant = :tenant AND generation = :generation;
 
 -- name: logs_copy
-INSERT INTO logs (tenant, generation, name, log, length)
-SELECT tenant, :target, name, log, length FROM logs WHERE tenant = :tenant AND generation = :generation;
+INSERT INTO logs (tenant, generation, name, log)
+SELECT tenant, :target, name, log FROM logs WHERE tenant = :tenant AND generation = :generation;
 
 -- name: entries_copy
 INSERT INTO entries (tenant, generation, log, pos, payload)

@@ -14,6 +14,7 @@ VALUES (:tenant, :thread, :generation, :now, :now);
 -- name: thread_touch
 UPDATE threads SET
     next_seq = next_seq + :seqs,
+    epoch = epoch + :replaced,
     checkpoints = checkpoints + :seqs,
     turns = turns + :turns,
     bytes = bytes + :bytes,
