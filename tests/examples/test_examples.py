@@ -1,0 +1,76 @@
+"""Every example runs by itself, with warnings as errors, and ends with the sentence it is for."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PROGRAMS = sorted(EXAMPLES.glob("*.py"))
+ENDINGS = {
+    "async_agent": "Twenty threads talked at once, and each knew its own name.",
+    "custom_state": "Absent stayed absent, and None stayed None.",
+    "delete_messages": "Four different things, each doing only its own.",
+    "interrupt": "The run went on where it had stopped, and nothing ran twice.",
+    "parallel_retry": "What had succeeded was not done again.",
+    "pydantic_state": "Every value came back equal and of its own type.",
+    "short_term": "Each thread knows what was said in it.",
+    "state_graph": "The second run went on with the first one's basket.",
+    "streaming": "Every mode left the same state behind.",
+    "structured_output": "The answer came back as an object of its class.",
+    "subgraph_own": "The subgraph remembered its own state, thread by thread.",
+    "subgraph_parent": "The subgraph resumed inside its parent's thread.",
+    "tenants": "Each tenant found its own data and nobody else's.",
+    "time_travel": "Every state is still there, and each can be gone on from.",
+    "tool_command": "What the tool set stayed with the thread.",
+}
+
+
+def run(program, folder):
+    return subprocess.run(
+        [sys.executable, "-W", "error", program],
+        capture_output=True,
+        check=False,
+        cwd=folder,
+        encoding="utf-8",
+        env={**os.environ, "TMPDIR": str(folder)},
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_an_example_shows_what_it_is_for(program, tmp_path):
+    done = run(program, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == ENDINGS[program.stem]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_example_whose_memory_forgets_fails(tmp_path):
+    source = (EXAMPLES / "short_term.py").read_text()
+    forgetful = tmp_path / "forgetful.py"
+    forgetful.write_text(source.replace("checkpointer=memory.checkpointer", ""))
+    assert forgetful.read_text() != source
+    assert "AssertionError" in run(forgetful, tmp_path).stderr
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_an_example_is_short_and_says_what_it_is_about_and_checks_it(program):
+    source = program.read_text()
+    assert len(source.splitlines()) < 80
+    tree = ast.parse(source)
+    assert ast.get_docstring(tree)
+    assert any(isinstance(node, ast.Assert) for node in ast.walk(tree))
+    assert "FakeModel" not in source or "No language model" in source
+    assert "StandInModel" not in source or "a stand-in for a language model" in source
+
+
+def test_the_page_of_examples_lists_each_once():
+    listed = re.findall(r"^\| \[(\w+)\.py\]\((\w+)\.py\) \|", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
+    assert [name for name, _ in listed] == [link for _, link in listed]
+    assert sorted(name for name, _ in listed) == [path.stem for path in PROGRAMS] == sorted(ENDINGS)
