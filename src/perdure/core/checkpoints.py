@@ -119,40 +119,49 @@ class _Context:
     head: int | None
     same: int | None
     parent: int | None
-    staged: int
+    staged: bool
 
 
 async def _context(unit: Unit, draft: Draft) -> _Context:
-    address = draft.address
-    packed = ids.pack(draft.record.id)
-    row = await unit.one(
-        "put_context",
-        thread=address.thread,
-        space=address.ns,
-        id=packed,
-        parent=ids.pack(address.checkpoint) if address.checkpoint else b"",
-    )
-    _refuse_fenced(draft, row)
-    if row is None:
+    address, packed = draft.address, ids.pack(draft.record.id)
+    state = await threads.find(unit, address.thread)
+    _refuse_fenced(draft, state)
+    if state is None:
         state = await threads.start(unit, address.thread)
-        staged = await unit.all("staged_of", thread=address.thread, ns=address.ns, checkpoint=packed)
-        row = (state.generation, state.epoch, state.next_seq, None, None, None, None, len(staged))
-    generation, epoch, next_seq, ns, *rest = row
+    generation = state.generation
+    ns = await _space(unit, generation, address.ns)
+    parent = None
+    if address.checkpoint is not None:
+        parent = await _seq(unit, generation, ns, address.checkpoint)
+        if parent is None:
+            raise _no_parent(address)
+    head = parent
+    if parent is None or parent + 1 != state.next_seq:
+        row = await unit.one("checkpoint_head_seq", generation=generation, ns=ns)
+        head = row[0] if row else None
+    same = await unit.one("checkpoint_seq", generation=generation, ns=ns, id=packed)
+    staged = await unit.one("staged_any", thread=address.thread, ns=address.ns, checkpoint=packed)
+    return _Context(
+        generation, state.epoch, state.next_seq, ns, head, same[0] if same else None, parent, staged is not None
+    )
+
+
+async def _space(unit: Unit, generation: int, name: str) -> int:
+    ns = await writes.space(unit, generation, name)
     if ns is None:
-        ns = 0
-        if address.ns and (made := await unit.one("space_put", generation=generation, name=address.ns)):
-            ns = made[0]
-    return _Context(generation, epoch, next_seq, ns, *rest)
+        row = await unit.one("space_put", generation=generation, name=name)
+        ns = int(row[0]) if row else 0
+    return ns
 
 
-def _refuse_fenced(draft: Draft, row: Row | None) -> None:
+def _refuse_fenced(draft: Draft, state: threads.State | None) -> None:
     address = draft.address
-    if address.checkpoint is None and draft.read and (row is None or row[0] != draft.read):
+    if address.checkpoint is None and draft.read and (state is None or state.generation != draft.read):
         raise errors.FencedError(
             f"thread {address.thread!r} was deleted or begun anew since this process read it; "
             "nothing was stored. Start a new run to begin the thread anew."
         )
-    if address.checkpoint is not None and (row is None or row[6] is None):
+    if address.checkpoint is not None and state is None:
         raise _no_parent(address)
 
 

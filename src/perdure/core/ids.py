@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import uuid
 
 from perdure import errors
 
@@ -42,7 +41,7 @@ def is_uuid(text: object) -> bool:
 def pack(text: str) -> bytes:
     """Return the key form of an id: a UUID's 16 bytes, or its text after a zero byte."""
     if is_uuid(text):
-        return uuid.UUID(text).bytes
+        return bytes.fromhex(text.replace("-", ""))
     packed = b"\0" + text.encode("utf-8")
     return packed if len(packed) != _UUID_BYTES else b"\0" + packed
 
@@ -50,5 +49,6 @@ def pack(text: str) -> bytes:
 def unpack(packed: bytes) -> str:
     """Undo `pack`."""
     if len(packed) == _UUID_BYTES:
-        return str(uuid.UUID(bytes=packed))
+        text = packed.hex()
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
     return packed.lstrip(b"\0").decode("utf-8")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import ormsgpack
 
 from perdure import errors
-from perdure.core import ids
+from perdure.core import ids, threads
 from perdure.core.entries import Cache, Slot
 from perdure.core.logs import Placer, Stored
 
@@ -64,12 +64,18 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored | None:
     """
     address, task = draft.address, ids.pack(draft.task)
     packed = ids.pack(address.checkpoint or "")
-    row = await unit.one("write_context", thread=address.thread, space=address.ns, id=packed, task=task)
-    if row is None:
+    state = await threads.find(unit, address.thread)
+    if state is None:
         await _stage(unit, codec, draft, draft.inline(), 0)
         return None
-    generation, epoch, seq, before = row
-    refuse_stale(draft.cache, generation, epoch)
+    generation = state.generation
+    refuse_stale(draft.cache, generation, state.epoch)
+    seq, before = None, None
+    ns = await space(unit, generation, address.ns)
+    if ns is not None and (row := await unit.one("checkpoint_seq", generation=generation, ns=ns, id=packed)):
+        seq = row[0]
+        row = await unit.one("write_get", generation=generation, seq=seq, task=task)
+        before = row[0] if row else None
     placer = Placer(unit, codec, generation, draft.cache)
     await placer.place(draft.made)
     new = [Write(index, channel, await placer.write(tree, channel)) for index, channel, tree in draft.items]
@@ -81,7 +87,7 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored | None:
     await placer.finish()
     status = draft.status if seq is not None and not address.ns else None
     await unit.run("thread_grow", thread=address.thread, bytes=placer.size + size, status=status)
-    return Stored(generation, epoch, placer.placed)
+    return Stored(generation, state.epoch, placer.placed)
 
 
 async def adopt_staged(unit: Unit, codec: Codec, address: Address, key: tuple[int, int, str]) -> tuple[int, set[str]]:

@@ -36,42 +36,10 @@ SELECT ns, seq, id, parent, payload FROM checkpoints
 WHERE tenant = :tenant AND generation = :generation AND ns = :ns
 ORDER BY seq DESC LIMIT 1;
 
--- name: put_context
--- All that a new checkpoint has to know of its thread, in one answer.
-WITH t AS (
-    SELECT generation, epoch, next_seq, CASE WHEN :space = '' THEN 0 ELSE (
-        SELECT s.ns FROM spaces s
-        WHERE s.tenant = threads.tenant AND s.generation = threads.generation AND s.name = :space
-    ) END AS ns
-    FROM threads WHERE tenant = :tenant AND thread = :thread
-)
-SELECT t.generation, t.epoch, t.next_seq, t.ns,
-    (SELECT max(c.seq) FROM checkpoints c
-        WHERE c.tenant = :tenant AND c.generation = t.generation AND c.ns = t.ns),
-    (SELECT c.seq FROM checkpoints c
-        WHERE c.tenant = :tenant AND c.generation = t.generation AND c.ns = t.ns AND c.id = :id),
-    (SELECT c.seq FROM checkpoints c
-        WHERE c.tenant = :tenant AND c.generation = t.generation AND c.ns = t.ns AND c.id = :parent),
-    (SELECT count(*) FROM staged_writes w
-        WHERE w.tenant = :tenant AND w.thread = :thread AND w.ns = :space AND w.checkpoint = :id)
-FROM t;
-
--- name: write_context
--- All that a task's writes have to know: their thread, their checkpoint, what the task has written before.
-WITH t AS (
-    SELECT generation, epoch, CASE WHEN :space = '' THEN 0 ELSE (
-        SELECT s.ns FROM spaces s
-        WHERE s.tenant = threads.tenant AND s.generation = threads.generation AND s.name = :space
-    ) END AS ns
-    FROM threads WHERE tenant = :tenant AND thread = :thread
-), c AS (
-    SELECT k.seq FROM t
-    JOIN checkpoints k ON k.tenant = :tenant AND k.generation = t.generation AND k.ns = t.ns AND k.id = :id
-)
-SELECT t.generation, t.epoch, (SELECT c.seq FROM c),
-    (SELECT w.payload FROM writes w
-        WHERE w.tenant = :tenant AND w.generation = t.generation AND w.seq = (SELECT c.seq FROM c) AND w.task = :task)
-FROM t;
+-- name: checkpoint_head_seq
+SELECT seq FROM checkpoints
+WHERE tenant = :tenant AND generation = :generation AND ns = :ns
+ORDER BY seq DESC LIMIT 1;
 
 -- name: checkpoint_put
 INSERT INTO checkpoints (tenant, generation, ns, seq, id, parent, run, payload)
@@ -176,6 +144,10 @@ WHERE tenant = :tenant AND thread = :thread AND ns = :ns AND checkpoint = :check
 -- name: staged_of_thread
 SELECT payload FROM staged_writes
 WHERE tenant = :tenant AND thread = :thread AND generation = :generation;
+
+-- name: staged_any
+SELECT 1 FROM staged_writes
+WHERE tenant = :tenant AND thread = :thread AND ns = :ns AND checkpoint = :checkpoint LIMIT 1;
 
 -- name: staged_delete_of
 DELETE FROM staged_writes
