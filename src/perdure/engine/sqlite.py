@@ -8,27 +8,33 @@ close would drop this one's locks.
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import threading
-import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 import apsw
 
 from perdure import errors
 from perdure.engine import Params, Row, Work, drive, files, migrate, statements
-from perdure.engine.writer import Job, Writer
+from perdure.engine.writer import Job, Writer, closed
 
 __all__ = ["SqliteEngine"]
 
 T = TypeVar("T")
+Outcome = tuple[Any, BaseException | None]
 _READERS = 4
+_LONGEST_PAUSE = 30.0
+"""Seconds that a fork or `close` waits for transactions to end."""
 _engines: weakref.WeakSet[SqliteEngine] = weakref.WeakSet()
-_abandoned: list[object] = []
+_abandoned: list[apsw.Connection] = []
+"""Connections that must not even be closed: a fork caught them in the middle of something."""
 
 
 class SqliteTx:
@@ -66,38 +72,50 @@ class SqliteEngine:
     kind = "sqlite"
 
     def __init__(self, url: str, *, create: bool = True) -> None:
-        self.place = files.parse(url)
+        place = files.parse(url)
+        # Readers are opened when they are needed, and the program may have changed its folder by then.
+        self.place = place if place.path is None else replace(place, path=place.path.absolute())
         self.url = url
         self._sql = statements.load("sqlite")
         self._closed = False
+        self._lost = False
         version = files.inspect(self.place)
         migrate.refuse_newer("sqlite", version, str(self.place.path))
         if version is None and not create:
             msg = f"{url}: nothing is set up here, and create=False was given; run 'perdure setup --db {url}'"
             raise errors.NotSetUpError(msg)
-        self._connection = files.connect(self.place, create=create)
+        self._connection: apsw.Connection | None = files.connect(self.place, create=create)
         self._start()
-        self._prepare()
+        self._prepare(self._connection)
         _engines.add(self)
 
     def _start(self) -> None:
         self._writer = Writer(self._commit, str(self.place.path or "memory"))
+        self._held: Job | None = None
         self._idle: list[apsw.Connection] = []
-        self._slots = threading.Semaphore(_READERS)
+        self._slots: SimpleQueue[None] = SimpleQueue()
+        for _ in range(_READERS):
+            self._slots.put(None)
+        self._taken = 0
         self._pool: ThreadPoolExecutor | None = None
         self._pool_lock = threading.Lock()
 
-    def _prepare(self) -> None:
+    def _prepare(self, connection: apsw.Connection) -> None:
         try:
-            self.applied = self.setup()
+            with files.named_errors(self.place):
+                self.applied = migrate.apply_sqlite(connection, self.place)
         except BaseException:
-            self._connection.close()
+            connection.close()
             raise
 
     def setup(self) -> list[str]:
         """Apply the migrations that are missing and return their names."""
-        with self._database_errors():
-            return migrate.apply_sqlite(self._connection, self.place)
+        self._refuse_closed()
+        if self.place.path is None:
+            return []
+        # Not on the writer's connection: somebody may be in the middle of a transaction there.
+        with self._own_connection() as connection, files.named_errors(self.place):
+            return migrate.apply_sqlite(connection, self.place)
 
     # Writing
 
@@ -114,27 +132,73 @@ class SqliteEngine:
         return await future
 
     def _commit(self, batch: list[Job]) -> None:
-        """Run a batch in one transaction. A job whose work raises is undone alone."""
+        """Run a batch in one transaction. A job whose work raises is undone alone.
+
+        In memory a commit costs nothing, and reads run here as well: they must not see, and let the
+        process remember, what is not committed yet. There each job has its own transaction.
+        """
+        if self.place.path is None:
+            for job in batch:
+                self._try([job])
+        else:
+            self._try(batch)
+
+    def _try(self, batch: list[Job]) -> None:
         try:
-            with self._database_errors():
+            with files.named_errors(self.place):
                 self._transact(batch)
         except Exception as error:  # noqa: BLE001 - the edge: whatever failed is each caller's to see
             for job in batch:
-                job.settle(None, error)
+                # Raised in several threads at once, one error would collect the traces of all.
+                job.settle(None, _own(error) if len(batch) > 1 else error)
 
     def _transact(self, batch: list[Job]) -> None:
-        connection = self._connection
+        connection = self._for_writing()
         tx = SqliteTx(connection, self._sql)
-        connection.execute("BEGIN IMMEDIATE")
+        outcomes: list[Outcome] = []
         try:
-            outcomes = [_alone(tx, batch[0])] if len(batch) == 1 else [_saved(connection, tx, job) for job in batch]
+            connection.execute("BEGIN IMMEDIATE")
+            if len(batch) == 1:
+                outcomes.append((drive(batch[0].work(tx)), None))
+            else:
+                outcomes.extend(self._saved(connection, tx, job) for job in batch)
             connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+        except apsw.Error:
+            _roll_back(connection)
             raise
-        for job, (value, error) in zip(batch, outcomes, strict=True):
-            job.settle(value, error)
+        except BaseException:
+            # A Ctrl-C that comes while COMMIT runs is raised after it: what was committed stays so.
+            if len(outcomes) == len(batch) and not connection.in_transaction:
+                _settle(batch, outcomes)
+            _roll_back(connection)
+            raise
+        _settle(batch, outcomes)
+
+    def _for_writing(self) -> apsw.Connection:
+        connection = self._connection
+        if connection is None:
+            if self._lost:
+                raise _lost(self.place)
+            connection = self._connection = files.connect(self.place, create=False)
+        _roll_back(connection)  # nothing, unless a Ctrl-C prevented it when it was due
+        return connection
+
+    def _saved(self, connection: apsw.Connection, tx: SqliteTx, job: Job) -> Outcome:
+        """Run one job of several; its error must not be another's."""
+        connection.execute("SAVEPOINT job")
+        try:
+            with files.named_errors(self.place):
+                value = drive(job.work(tx))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if not connection.in_transaction:
+                raise
+            connection.execute("ROLLBACK TO job")
+            connection.execute("RELEASE job")
+            return None, error
+        connection.execute("RELEASE job")
+        return value, None
 
     # Reading
 
@@ -142,13 +206,9 @@ class SqliteEngine:
         """Run `work` in a read-only transaction that sees one moment of the database."""
         if self.place.path is None:
             return self.write(work)
-        with self._reader() as connection, self._database_errors():
+        with self._reader() as connection, files.named_errors(self.place):
             connection.execute("BEGIN")
-            try:
-                return drive(work(SqliteTx(connection, self._sql)))
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+            return drive(work(SqliteTx(connection, self._sql)))
 
     async def aread(self, work: Work[T]) -> T:
         """Do what `read` does without blocking the event loop."""
@@ -158,26 +218,43 @@ class SqliteEngine:
 
     @contextmanager
     def _reader(self) -> Iterator[apsw.Connection]:
-        if self._closed:
-            msg = "this memory was closed; open another one with Memory.open(url)"
-            raise errors.ClosedError(msg)
-        with self._slots:
-            connection = self._idle.pop() if self._idle else self._open_reader()
+        self._refuse_closed()
+        self._slots.get()
+        connection: apsw.Connection | None = None
+        try:
+            self._refuse_closed()
+            connection = self._idle_reader() or self._open_reader()
+            yield connection
+        finally:
             try:
-                yield connection
-            finally:
-                if self._closed:
-                    connection.close()
-                else:
+                if connection is not None:
+                    _roll_back(connection)
                     self._idle.append(connection)
+            finally:
+                self._slots.put(None)
+
+    def _idle_reader(self) -> apsw.Connection | None:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
 
     def _open_reader(self) -> apsw.Connection:
         connection = files.connect(self.place, create=False)
         connection.execute("PRAGMA query_only=1")
         return connection
 
+    @contextmanager
+    def _own_connection(self) -> Iterator[apsw.Connection]:
+        connection = files.connect(self.place, create=False)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
     def _threads(self) -> ThreadPoolExecutor:
         with self._pool_lock:
+            self._refuse_closed()
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(_READERS, thread_name_prefix="perdure-reader")
             return self._pool
@@ -186,76 +263,93 @@ class SqliteEngine:
 
     def check(self) -> list[tuple[str, bool, str]]:
         """Return (what, whether it is right, what was seen or what to do)."""
-        connection = self._connection
-        wanted = {"journal_mode": "memory" if self.place.path is None else "wal", **files.PRAGMAS}
-        found = [(f"pragma {name}", connection.pragma(name) == value, str(connection.pragma(name))) for name, value in wanted.items()]
+        self._refuse_closed()
         damage = self.write(_quick_check)
+        wanted = {"journal_mode": "memory" if self.place.path is None else "wal", **files.PRAGMAS}
+        seen = self.write(_settings)
         return [
             ("SQLite library", True, f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()})"),
-            *found,
+            *[(f"pragma {name}", seen[name] == value, str(seen[name])) for name, value in wanted.items()],
             ("file is sound", damage == "ok", str(damage)),
-            ("migrations", True, str(connection.pragma("user_version"))),
+            ("migrations", True, str(seen["user_version"])),
         ]
 
-    def close(self) -> None:
-        """Close every connection; later calls raise ClosedError."""
+    def _refuse_closed(self) -> None:
         if self._closed:
-            return
-        self._closed = True
+            raise closed()
+        if self._lost:
+            raise _lost(self.place)
+
+    def close(self) -> None:
+        """Serve those in line, then close every connection; later calls raise ClosedError."""
+        with self._pool_lock:
+            if self._closed:
+                return
+            self._closed = True
         self._writer.close()
         if self._pool is not None:
             self._pool.shutdown(wait=True)
-        while self._idle:
-            self._idle.pop().close()
-        self._connection.close()
+        self._take_slots()
+        for connection in (*self._idle, self._connection):
+            if connection is not None:
+                connection.close()
+        self._idle.clear()
+        self._give_slots()
 
-    def reopen_after_fork(self) -> None:
-        """Give a forked child connections of its own; the parent's are left alone, not closed."""
+    def _take_slots(self) -> bool:
+        """Keep everybody from reading; whether all who did have ended in time."""
+        try:
+            while self._taken < _READERS:
+                self._slots.get(timeout=_LONGEST_PAUSE)
+                self._taken += 1
+        except Empty:
+            return False
+        return True
+
+    def _give_slots(self) -> None:
+        while self._taken:
+            self._taken -= 1
+            self._slots.put(None)
+
+    # Forks
+
+    def before_fork(self) -> None:
+        """Let every transaction end, and begin none: a lock that is held in the middle stays locked in the child."""
         if self._closed:
             return
-        if self.place.path is None:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-        else:
-            _abandoned.extend([self._connection, *self._idle])
-            self._connection = files.connect(self.place, create=False)
-        self._start()
-
-    @contextmanager
-    def _database_errors(self) -> Iterator[None]:
-        """Turn the library's errors into ours; what the disk or another process did is named."""
         try:
-            yield
-        except apsw.BusyError as error:
-            raise files.locked(self.place) from error
-        except (apsw.CorruptError, apsw.NotADBError) as error:
-            raise files.damaged(self.place, error) from error
-        except (apsw.IOError, apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError) as error:
-            raise files.unavailable(self.place, error) from error
-        except apsw.ConnectionClosedError as error:
-            msg = "this memory was closed; open another one with Memory.open(url)"
-            raise errors.ClosedError(msg) from error
-        except apsw.Error as error:
-            msg = f"{self.url}: SQLite refused a statement ({error}); please report this"
-            raise errors.DatabaseError(msg) from error
+            self._held = self._writer.hold(_LONGEST_PAUSE)
+        except errors.ClosedError:
+            return
+        self._lost = self._lost or not (self._take_slots() and self._held)
 
+    def after_fork_in_parent(self, *, lost: bool) -> None:
+        """Go on as if nothing had been."""
+        self._lost = lost
+        self._give_slots()
+        if self._held is not None:
+            self._writer.release(self._held)
+            self._held = None
 
-def _alone(tx: SqliteTx, job: Job) -> tuple[Any, BaseException | None]:
-    return drive(job.work(tx)), None
+    def after_fork_in_child(self) -> None:
+        """Give a forked child connections of its own.
 
-
-def _saved(connection: apsw.Connection, tx: SqliteTx, job: Job) -> tuple[Any, BaseException | None]:
-    connection.execute("SAVEPOINT job")
-    try:
-        value = drive(job.work(tx))
-    except Exception as error:  # noqa: BLE001 - one caller's error must not be another's
-        if not connection.in_transaction:
-            raise
-        connection.execute("ROLLBACK TO job")
-        connection.execute("RELEASE job")
-        return None, error
-    connection.execute("RELEASE job")
-    return value, None
+        SQLite remembers per process and file which locks it holds, and the child holds none of them. So the
+        inherited connections are closed, all of them, before another one is opened. That leaves the parent's
+        locks alone, and the file too: without this setting the last one to close would empty the log.
+        """
+        if self._closed:
+            return
+        inherited = [connection for connection in (*self._idle, self._connection) if connection is not None]
+        if self._lost:
+            _abandoned.extend(inherited)
+            self._connection = None
+        elif self.place.path is not None:
+            for connection in inherited:
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                connection.close()
+            self._connection = None
+        self._start()
 
 
 async def _quick_check(tx: Any) -> object:
@@ -263,10 +357,62 @@ async def _quick_check(tx: Any) -> object:
     return row[0] if row else "no answer"
 
 
-def _reopen_all() -> None:
-    for engine in list(_engines):
-        engine.reopen_after_fork()
+async def _settings(tx: Any) -> dict[str, object]:
+    names = ("journal_mode", "user_version", *files.PRAGMAS)
+    return {name: tx._connection.pragma(name) for name in names}  # noqa: SLF001 - this module's own
 
 
+def _roll_back(connection: apsw.Connection) -> None:
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
+def _settle(batch: list[Job], outcomes: list[Outcome]) -> None:
+    for job, (value, error) in zip(batch, outcomes, strict=True):
+        job.settle(value, error)
+
+
+def _own(error: Exception) -> Exception:
+    own = copy.copy(error)
+    own.__cause__ = error.__cause__
+    return own
+
+
+def _lost(place: files.Place) -> errors.DatabaseUnavailableError:
+    return errors.DatabaseUnavailableError(
+        f"{place.url}: this process was forked while the database was in use for over {_LONGEST_PAUSE:g} s, so it "
+        "can't be used here. Fork when the memory is idle, or start processes with 'spawn'."
+    )
+
+
+class _Forks:
+    """What happens to every engine when the process forks."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lost: dict[SqliteEngine, bool] = {}
+
+    def before(self) -> None:
+        self._lock.acquire()
+        self._lost = {engine: engine._lost for engine in list(_engines)}  # noqa: SLF001 - this module's own
+        for engine in self._lost:
+            engine.before_fork()
+
+    def after_in_parent(self) -> None:
+        for engine, lost in self._lost.items():
+            engine.after_fork_in_parent(lost=lost)
+        self._lost = {}
+        self._lock.release()
+
+    def after_in_child(self) -> None:
+        for engine in self._lost:
+            engine.after_fork_in_child()
+        self._lost = {}
+        self._lock = threading.Lock()
+
+
+_forks = _Forks()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reopen_all)
+    os.register_at_fork(
+        before=_forks.before, after_in_parent=_forks.after_in_parent, after_in_child=_forks.after_in_child
+    )

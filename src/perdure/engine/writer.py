@@ -4,6 +4,10 @@ Whoever finds the writer idle commits its own work at once. Whoever comes meanwh
 the one at its head then leads: it runs everybody's work in one transaction, each inside a
 savepoint, and one commit makes all of it durable. Async callers never lead: a thread of the
 writer does so for them, and tells their loop.
+
+A Ctrl-C may end a caller anywhere, a leader too. What a leader owes the others is therefore done
+in `finally`, in steps that may be repeated: first everything is worked out, then a few plain
+assignments change who leads, and telling somebody twice does no harm.
 """
 
 from __future__ import annotations
@@ -11,29 +15,41 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any
 
 from perdure import errors
 
-__all__ = ["Job", "Writer"]
+__all__ = ["Job", "Writer", "closed"]
 
 Commit = Callable[[list["Job"]], None]
 """Runs the work of every job in one transaction and settles each; raises only what ends a thread."""
+
+LONGEST_GOODBYE = 60.0
+"""Seconds that `close` waits for those in line."""
 
 
 class Job:
     """One caller's unit of work, from the line to its outcome."""
 
-    __slots__ = ("_lock", "_reply", "abandoned", "batch", "error", "settled", "value", "work")
+    __slots__ = ("_lock", "_reply", "abandoned", "batch", "error", "heir", "holds", "settled", "value", "work")
 
-    def __init__(self, work: Any, reply: tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]] | None = None) -> None:
+    def __init__(
+        self,
+        work: Any,
+        reply: tuple[asyncio.AbstractEventLoop, asyncio.Future[Any]] | None = None,
+        *,
+        holds: bool = False,
+    ) -> None:
         self.work = work
         self.value: Any = None
         self.error: BaseException | None = None
         self.settled = False
         self.abandoned = False
-        self.batch: list[Job] | None = None
+        self.batch: list[Job] = []
+        self.heir: Job | None = None
+        self.holds = holds
         self._reply = reply
         self._lock = threading.Lock()
         self._lock.acquire()
@@ -48,15 +64,12 @@ class Job:
         self.value, self.error, self.settled = value, error, True
 
     def wake(self) -> None:
-        """Tell the caller that there is an outcome, or that it is its turn to lead."""
-        if self._reply is None:
-            self._lock.release()
-            return
-        loop, future = self._reply
-        try:
-            loop.call_soon_threadsafe(self._answer, future)
-        except RuntimeError:
-            return  # the loop was closed: its caller is gone
+        """Tell the caller that there is an outcome, or that it is its turn to lead. Once is enough, twice allowed."""
+        with suppress(RuntimeError):  # told before, or its loop was closed: the caller is gone
+            if self._reply is None:
+                self._lock.release()
+            else:
+                self._reply[0].call_soon_threadsafe(self._answer, self._reply[1])
 
     def _answer(self, future: asyncio.Future[Any]) -> None:
         if future.done():
@@ -66,9 +79,9 @@ class Job:
         else:
             future.set_result(self.value)
 
-    def wait(self) -> None:
-        """Block until woken."""
-        self._lock.acquire()
+    def wait(self, timeout: float = -1) -> None:
+        """Block until woken, or for `timeout` seconds."""
+        self._lock.acquire(timeout=timeout)
 
     def outcome(self) -> Any:
         """Return what the work returned, or raise what it raised."""
@@ -83,101 +96,151 @@ class Writer:
     def __init__(self, commit: Commit, name: str) -> None:
         self._commit = commit
         self._name = name
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget everybody in line; for a new process after a fork, where no other thread lives on."""
         self._mutex = threading.Lock()
         self._line: list[Job] = []
-        self._busy = False
+        self._leader: Job | None = None
         self._closed = False
-        self._orders: SimpleQueue[list[Job] | None] = SimpleQueue()
+        self._drained = threading.Event()
+        self._orders: SimpleQueue[Job | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def run(self, job: Job) -> Any:
         """Run a job from a thread that may block."""
-        if self._join(job):
-            self._lead([job])
-        else:
-            self._wait(job)
-            if not job.settled and job.batch is not None:
-                self._lead(job.batch)
+        try:
+            if not self._join(job):
+                job.wait()
+            if self._leader is job:
+                self._commit(job.batch)
+        finally:
+            try:
+                self._leave(job)
+            except KeyboardInterrupt:  # one that comes here must not leave the others waiting for ever
+                self._leave(job)
+                raise
         return job.outcome()
 
     def send(self, job: Job) -> None:
         """Take the job of an async caller; its future is told."""
-        if self._join(job):
-            self._order([job])
+        try:
+            if self._join(job):
+                self._hand_over(job)
+        except KeyboardInterrupt:
+            if self._leader is job:
+                self._hand_over(job)
+            raise
+
+    def hold(self, timeout: float) -> Job | None:
+        """Take the lead and do nothing with it until `release`; None if it couldn't be had in time."""
+        job = Job(None, holds=True)
+        if not self._join(job):
+            job.wait(timeout)
+        if self._leader is job:
+            return job
+        with self._mutex:
+            if self._leader is not job:
+                self._line = [other for other in self._line if other is not job]
+                return None
+        return job
+
+    def release(self, job: Job) -> None:
+        """Let those in line go on."""
+        self._leave(job)
 
     def close(self) -> None:
-        """Let everybody in line finish, then refuse."""
+        """Refuse whoever comes from now on, and return when everybody in line has been served."""
         with self._mutex:
             if self._closed:
                 return
             self._closed = True
-            thread = self._thread
+            busy = self._leader is not None
+        if busy:
+            self._drained.wait(LONGEST_GOODBYE)
+        thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             self._orders.put(None)
-            thread.join(timeout=30)
+            thread.join(LONGEST_GOODBYE)
 
     def _join(self, job: Job) -> bool:
+        """Get in line; whether there was none, so that this job leads."""
         with self._mutex:
             if self._closed:
-                msg = "this memory was closed; open another one with Memory.open(url)"
-                raise errors.ClosedError(msg)
-            if self._busy:
+                raise closed()
+            if self._leader is not None:
                 self._line.append(job)
                 return False
-            self._busy = True
+            job.batch = [job]
+            self._leader = job
             return True
 
-    def _wait(self, job: Job) -> None:
-        try:
-            job.wait()
-        except BaseException:  # Ctrl-C while in line: nobody stands behind this job any more
-            with self._mutex:
-                job.abandoned = True
-                batch = job.batch
-            if batch is not None and not job.settled:
-                self._order(batch)
-            raise
+    def _leave(self, job: Job) -> None:
+        """Give the lead to the next in line, if this job has it, and tell everybody with an outcome.
 
-    def _lead(self, batch: list[Job]) -> None:
-        leader = batch[0]
-        try:
-            self._commit(batch)
-        finally:
-            self._pass_on([job for job in batch if not job.settled and job is not leader])
-            for job in batch:
-                if job.settled and job is not leader:
-                    job.wake()
-
-    def _pass_on(self, unsettled: list[Job]) -> None:
-        """Give the lead to the next in line; unsettled jobs of an interrupted leader go first."""
+        Jobs that an interrupted leader did not settle go first.
+        """
         with self._mutex:
-            batch = unsettled + self._line
-            self._line = []
-            heir = next((job for job in batch if job.waits_in_thread), None)
-            if heir is not None:
-                batch.remove(heir)
-                batch.insert(0, heir)
-                heir.batch = batch
-            elif not batch:
-                self._busy = False
-        if heir is not None:
-            heir.wake()
-        elif batch:
-            self._order(batch)
+            if self._leader is job:
+                batch = [other for other in job.batch if not other.settled and other is not job] + self._line
+                heir = _heir(batch)
+                if heir is not None:
+                    batch.remove(heir)
+                    batch.insert(0, heir)
+                    heir.batch = batch
+                # From here on nothing can be interrupted.
+                job.heir = heir
+                self._line = []
+                self._leader = heir
+            elif not job.settled:
+                job.abandoned = True
+        if job.heir is not None and self._leader is job.heir:
+            self._hand_over(job.heir)
+        for other in job.batch:
+            if other.settled and other is not job:
+                other.wake()
+        if self._closed and self._leader is None:
+            self._drained.set()
 
-    def _order(self, batch: list[Job]) -> None:
+    def _hand_over(self, heir: Job) -> None:
+        if heir.waits_in_thread:
+            heir.wake()
+            return
+        try:
+            self._ensure_thread()
+        except RuntimeError:  # no more threads: too many, or the interpreter is ending
+            self._serve(heir)
+        else:
+            self._orders.put(heir)
+
+    def _ensure_thread(self) -> None:
         with self._mutex:
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._serve, name=f"perdure-writer {self._name}", daemon=True)
-                self._thread.start()
-        self._orders.put(batch)
+                thread = threading.Thread(target=self._work, name=f"perdure-writer {self._name}", daemon=True)
+                thread.start()
+                self._thread = thread
 
-    def _serve(self) -> None:
-        while (batch := self._orders.get()) is not None:
-            self._lead(batch)
-            for job in batch[:1]:
-                job.wake()
+    def _work(self) -> None:
+        while (job := self._orders.get()) is not None:
+            self._serve(job)
+
+    def _serve(self, job: Job) -> None:
+        """Lead for a caller that can't; nothing if the order was given twice."""
+        if self._leader is not job:
+            return
+        try:
+            self._commit(job.batch)
+        except BaseException as error:  # noqa: BLE001 - the edge: nobody stands behind this call
+            job.settle(None, error)
+        self._leave(job)
+        job.wake()
+
+
+def _heir(batch: list[Job]) -> Job | None:
+    """Return who leads next: whoever wants everything to stop, else a blocked thread, else the first."""
+    for job in batch:
+        if job.holds:
+            return job
+    return next((job for job in batch if job.waits_in_thread), batch[0] if batch else None)
+
+
+def closed() -> errors.ClosedError:
+    """Return the error for a call after `close`."""
+    return errors.ClosedError("this memory was closed; open another one with Memory.open(url)")
