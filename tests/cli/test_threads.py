@@ -199,8 +199,21 @@ def test_the_history_goes_on_where_it_ended_and_shows_subgraphs_when_asked(run, 
     assert [about["step"] for about in first["data"] + rest["data"]] == [1, 0, -1]
     every = run("threads", "history", "a", "--db", url, "--json", "--all").data
     assert {about["checkpoint_ns"] for about in every} == {"", "inner"}
+    assert _paged(run, url, "--all") == every
+    assert run("threads", "history", "a", "--all", "--cursor", "x", "--db", url).code == 1
+    assert _paged(run, url, "--ns", "inner") == [about for about in every if about["checkpoint_ns"]]
     shown = run("threads", "show", "a", "--db", url, "--ns", "inner", "--json").data
     assert shown["checkpoint"]["checkpoint_ns"] == "inner"
+
+
+def _paged(run, url, *options):
+    found, cursor = [], []
+    while True:
+        page = run("threads", "history", "a", "--db", url, "--json", "--limit", 1, *options, *cursor).json
+        found += page["data"]
+        if page["next"] is None:
+            return found
+        cursor = ["--cursor", page["next"]]
 
 
 def test_a_difference_is_told_by_sign(run, memory, url):

@@ -70,7 +70,7 @@ _SHARED: dict[str, Any] = {
         str | None, typer.Option("--db", metavar="URL", help="The database, as sqlite:///path [env: PERDURE_URL].")
     ],
     "tenant": Annotated[
-        str | None, typer.Option("--tenant", metavar="ID", help="The tenant to look at; 'default' if left out.")
+        str | None, typer.Option("--tenant", metavar="ID", help="The tenant whose data it is; 'default' if left out.")
     ],
     "as_json": Annotated[bool, typer.Option("--json", help="Print one JSON envelope.")],
 }

@@ -31,7 +31,10 @@ Lang = Annotated[demo_script.Language, typer.Option("--lang", help="The language
 
 
 def demo(run: Run, *, model: Model = STAND_IN, base_url: BaseUrl = None, lang: Lang = "en") -> Reply:
-    """Show memory at work: three processes on one file, no key and no network needed."""
+    """Show memory at work, in three processes on one file; no key, no network.
+
+    Without --db it makes a file in a temporary folder, and says which. The tenant is 'demo' if left out.
+    """
     url = run.db or f"sqlite:///{Path(tempfile.mkdtemp(prefix='perdure-demo-')) / 'demo.db'}"
     if files.parse(settings.url(url)).path is None:
         raise errors.InvalidUrlError(f"{url!r} ends with its process, and the demo has three: use sqlite:///demo.db")

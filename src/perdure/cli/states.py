@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,6 +19,7 @@ from perdure.memory import Memory
 __all__ = [
     "channels",
     "config_for",
+    "cursor_of",
     "describe",
     "find",
     "history",
@@ -57,11 +59,22 @@ def find(memory: Memory, thread: str, *, ns: str = "", name: str = "latest") -> 
 
 
 def history(memory: Memory, config: RunnableConfig, *, limit: int, cursor: str | None) -> list[CheckpointTuple]:
-    """Return checkpoints, newest first, after the one that the cursor names."""
-    before: RunnableConfig | None = None
-    if cursor is not None:
-        before = {"configurable": {**config["configurable"], "checkpoint_id": cursor}}
-    return list(memory.checkpointer.list(config, before=before, limit=limit))
+    """Return checkpoints, newest first, after the one that the cursor names. Raises InvalidCursorError."""
+    if cursor is None:
+        return list(memory.checkpointer.list(config, limit=limit))
+    if "checkpoint_ns" in config["configurable"]:
+        before = config_for(config["configurable"]["thread_id"], config["configurable"]["checkpoint_ns"], cursor)
+        return list(memory.checkpointer.list(config, before=before, limit=limit))
+    # Over all namespaces, what LangGraph calls "before" is not what comes after in the list.
+    listed = memory.checkpointer.list(config)
+    if not any(cursor_of(found.config["configurable"]) == cursor for found in listed):
+        raise errors.InvalidCursorError("the cursor was not made by this listing; start again without one")
+    return list(itertools.islice(listed, limit))
+
+
+def cursor_of(about: Mapping[str, Any]) -> str:
+    """Return the cursor that goes on after a checkpoint."""
+    return str(about["checkpoint_id"])
 
 
 def channels(found: CheckpointTuple) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def history(
     head = ["checkpoint", *(["checkpoint_ns"] if every else []), "step", "source", "created", "next", "changed", ""]
     rows = [_checkpoint_row(about, every=every) for about in listed]
     lines = output.table(head, rows) if rows else ["no checkpoints"]
-    return Reply(listed, lines, listed[-1]["checkpoint_id"] if more else None)
+    return Reply(listed, lines, states.cursor_of(listed[-1]) if more else None)
 
 
 def _checkpoint_row(about: dict[str, Any], *, every: bool) -> list[object]:
@@ -139,7 +139,10 @@ def _checkpoint_row(about: dict[str, Any], *, every: bool) -> list[object]:
 
 @command(app, "diff", context_settings={"ignore_unknown_options": True})
 def diff(run: Run, thread: Id, before: Named = "-2", after: Named = "-1", *, ns: Ns = "") -> Reply:
-    """Show what changed between two checkpoints, the last two if none are named."""
+    """Show what changed between two checkpoints.
+
+    Between the last two, if none are named.
+    """
     with run.memory() as (memory, _):
         old, new = (states.find(memory, thread, ns=ns, name=name) for name in (before, after))
     changes = list(diffs.between(states.channels(old), states.channels(new)))
@@ -150,9 +153,13 @@ def diff(run: Run, thread: Id, before: Named = "-2", after: Named = "-1", *, ns:
 
 @command(app, "fork")
 def fork(
-    run: Run, thread: Id, new: Annotated[str, typer.Argument(metavar="NEW")], *, checkpoint: Checkpoint = ""
+    run: Run,
+    thread: Id,
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The id of the new thread.")],
+    *,
+    checkpoint: Checkpoint = "",
 ) -> Reply:
-    """Copy a thread, up to a checkpoint if one is named, to a new thread."""
+    """Copy a thread, or its beginning, to a new thread."""
     with run.memory() as (memory, _):
         found = states.find(memory, thread, name=checkpoint) if checkpoint else None
         named = found.config["configurable"]["checkpoint_id"] if found else None

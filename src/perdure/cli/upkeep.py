@@ -41,7 +41,11 @@ def setup(
     return Reply({"url": run.url, "applied": applied}, [f"applied: {name}" for name in applied] or ["up to date"])
 
 
-def stats(run: Run, *, thread: Annotated[str | None, typer.Option("--thread", metavar="ID")] = None) -> Reply:
+def stats(
+    run: Run,
+    *,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Count one thread only.")] = None,
+) -> Reply:
     """Count what a tenant, or one thread, holds."""
     with run.memory() as (memory, calls):
         if thread is not None:
