@@ -71,17 +71,18 @@ WHERE tenant = :tenant AND generation = :generation GROUP BY ns;
 SELECT ns, seq, parent FROM checkpoints
 WHERE tenant = :tenant AND generation = :generation;
 
+-- CROSS JOIN keeps SQLite from starting with every checkpoint of the namespace.
 -- name: checkpoint_ancestors
 WITH RECURSIVE chain (seq, parent, depth) AS (
     SELECT seq, parent, 0 FROM checkpoints
     WHERE tenant = :tenant AND generation = :generation AND ns = :ns AND seq = :seq
     UNION ALL
-    SELECT c.seq, c.parent, chain.depth + 1 FROM chain
-    JOIN checkpoints c ON c.tenant = :tenant AND c.generation = :generation AND c.ns = :ns AND c.seq = chain.parent
-    WHERE chain.depth < :limit
+    SELECT c.seq, c.parent, chain.depth + 1 FROM chain CROSS JOIN checkpoints c
+    WHERE c.tenant = :tenant AND c.generation = :generation AND c.ns = :ns AND c.seq = chain.parent
+        AND chain.depth < :limit
 )
-SELECT c.ns, c.seq, c.id, c.parent, c.payload FROM chain
-JOIN checkpoints c ON c.tenant = :tenant AND c.generation = :generation AND c.ns = :ns AND c.seq = chain.seq
+SELECT c.ns, c.seq, c.id, c.parent, c.payload FROM chain CROSS JOIN checkpoints c
+WHERE c.tenant = :tenant AND c.generation = :generation AND c.ns = :ns AND c.seq = chain.seq
 ORDER BY chain.depth;
 
 -- name: checkpoint_delete
