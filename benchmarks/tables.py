@@ -1,0 +1,109 @@
+"""Rows as a reader sees them: in a terminal, and in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.contestants import LABELS
+
+__all__ = ["amount", "markdown", "show"]
+
+_COLUMNS = (
+    ("perdure",),
+    ("perdure-memory",),
+    ("sqlite", "async-sqlite", "sqlite-adapter"),
+    ("inmemory",),
+    ("keep",),
+    ("none",),
+    ("disk",),
+)
+"""Contestants of one column; of the stock SQLite savers only one takes part in a row, or is its base."""
+
+_HEADINGS = {
+    "perdure": "Perdure",
+    "perdure-memory": "in memory",
+    "sqlite": "stock SQLite",
+    "inmemory": "InMemorySaver",
+    "keep": "keeps objects",
+    "none": "no saver",
+    "disk": "disk",
+}
+_SAID = ("errors", "commits a turn", "ms a durable commit", "disk")
+
+
+def amount(value: float, unit: str) -> str:
+    """Return a value with its unit, as short as it is still right."""
+    if unit == "bytes":
+        scale, name = next(((s, n) for s, n in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")) if value >= s), (1, "bytes"))
+        return f"{_number(value / scale)} {name}"
+    if unit == "times":
+        return _ratio(value)
+    return f"{_number(value)} {unit}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _ratio(value: float) -> str:
+    return f"{_number(value)} ×"
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    return {True: "met", False: "missed", None: ""}[row.get("met")]
+
+
+def _base(row: dict[str, Any]) -> str:
+    """Return what a ratio of 1 is."""
+    if row["base"] is None:
+        return ""
+    key = next((key for key in row["medians"] if key not in row["ratios"]), None)
+    name = LABELS.get(row["base"], row["base"])
+    return name if key is None else f"{name}, {amount(row['medians'][key], row['unit'])}"
+
+
+def show(console: Console, measurement: dict[str, Any]) -> None:
+    """Print the table of one measurement: ratios, the base they are of, and the targets."""
+    rows = measurement["rows"]
+    columns = [names for names in _COLUMNS if any(_of(row, names) for row in rows)]
+    table = Table(title=measurement["title"], title_justify="left", title_style="bold")
+    table.add_column("case", no_wrap=True)
+    for names in columns:
+        table.add_column(_HEADINGS[names[0]], justify="right", no_wrap=True)
+    for heading in ("1 × is", "target", ""):
+        table.add_column(heading, no_wrap=True)
+    for row in rows:
+        cells = [_of(row, names) for names in columns]
+        table.add_row(row["case"], *cells, _base(row), row.get("target", ""), _verdict(row))
+    console.print(table)
+    for row in rows:
+        for name, note in row.get("notes", {}).items():
+            if name in _SAID:
+                console.print(f"  {row['case']}: {name}: {note}", highlight=False)
+
+
+def _of(row: dict[str, Any], names: tuple[str, ...]) -> str:
+    """Return the ratio of the first of these contestants that took part."""
+    return next((_ratio(row["ratios"][name]) for name in names if name in row["ratios"]), "")
+
+
+def markdown(results: dict[str, Any]) -> str:
+    """Return one table of everything, for the documentation."""
+    head = "| case | Perdure | in memory | stock SQLite | InMemorySaver | 1 × is | target | |"
+    return "\n".join([head, "|---|--:|--:|--:|--:|---|---|---|", *_lines(results)])
+
+
+def _lines(results: dict[str, Any]) -> Iterator[str]:
+    for measurement in results["measurements"].values():
+        yield f"| **{measurement['title']}** | | | | | | | |"
+        for row in measurement["rows"]:
+            yield _line(row)
+
+
+def _line(row: dict[str, Any]) -> str:
+    cells = [_of(row, names) for names in _COLUMNS[:4]]
+    return f"| {row['case']} | {' | '.join(cells)} | {_base(row)} | {row.get('target', '')} | {_verdict(row)} |"
