@@ -115,6 +115,11 @@ def test_the_demo_refuses_a_database_that_ends_with_its_process(run):
     assert "the demo has three" in run("demo", "--db", "sqlite://").err
 
 
+def test_a_server_needs_a_model_to_ask_for(run):
+    done = run("demo", "--base-url", "http://localhost:8000/v1")
+    assert (done.code, "--model openai:NAME" in done.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [

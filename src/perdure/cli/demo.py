@@ -14,7 +14,7 @@ import typer
 from perdure import errors, settings
 from perdure.cli import demo_script, output
 from perdure.cli.commands import Run
-from perdure.cli.output import Reply
+from perdure.cli.output import Misuse, Reply
 from perdure.engine import files
 
 __all__ = ["STAND_IN", "BaseUrl", "Lang", "Model", "demo"]
@@ -35,6 +35,8 @@ def demo(run: Run, *, model: Model = STAND_IN, base_url: BaseUrl = None, lang: L
 
     Without --db it makes a file in a temporary folder, and says which. The tenant is 'demo' if left out.
     """
+    if base_url is not None and model == STAND_IN:
+        raise Misuse("--base-url needs a model to ask for there: --model openai:NAME")
     url = run.db or f"sqlite:///{Path(tempfile.mkdtemp(prefix='perdure-demo-')) / 'demo.db'}"
     if files.parse(settings.url(url)).path is None:
         raise errors.InvalidUrlError(f"{url!r} ends with its process, and the demo has three: use sqlite:///demo.db")
