@@ -309,13 +309,13 @@ def places(codec: Codec, packed: bytes, where: str) -> list[tuple[int, int, int,
             log, pos = ormsgpack.unpackb(payload)[:2]
             found.append((log, pos, 1, False))
             return None
-        flat = codec.unpack(payload, where=where, refs=collect)
+        flat = codec.scan(payload, where=where, refs=collect)
         for kind, log, start, count, _ in pieces.unflatten(flat):  # type: ignore[arg-type]
             if kind != "literal":
                 found.append((log, start, count, kind == "splice"))
         return None
 
-    codec.unpack(contents(packed), where=where, refs=collect)
+    codec.scan(contents(packed), where=where, refs=collect)
     return found
 
 

@@ -73,6 +73,13 @@ class Codec:
         """
         return unpacker.unpack(self._registry, data, where=where, refs=refs)
 
+    def scan(self, data: bytes, *, where: str = "", refs: Refs) -> object:
+        """Call `refs` with each extension code of `REF_CODES` in packed bytes, and make no values.
+
+        What was registered does not matter. Returns the plain lists, maps and scalars around them.
+        """
+        return unpacker.scan(data, where=where, refs=refs)
+
     def unpack_opaque(self, data: bytes, *, where: str = "", refs: Refs | None = None) -> object:
         """Return the value for looking at: what is of an unknown class is an `Opaque`, which packs as it was."""
         return unpacker.unpack(self._registry, data, where=where, refs=refs, opaque=True)

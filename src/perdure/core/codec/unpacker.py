@@ -92,6 +92,32 @@ class Unpacker:
         raise errors.UnknownTypeError(tag, tag=tag)
 
 
+class Scanner(Unpacker):
+    """One run over packed bytes that makes nothing: it only shows the reserved extensions to `refs`."""
+
+    __slots__ = ()
+
+    def make(self, code: int, payload: bytes) -> object:
+        """Show a reserved extension, or look inside any other."""
+        if code in tags.REF_CODES and self.refs is not None:
+            return self.refs(code, payload)
+        self.inner(payload)
+        return None
+
+
+def scan(data: bytes, *, where: str, refs: Refs) -> object:
+    """Show `refs` every reserved extension in packed bytes; return the plain values around them."""
+    try:
+        return Scanner(_NOTHING, refs=refs, opaque=False).unpack(data)
+    except errors.CorruptValueError as error:
+        raise errors.CorruptValueError(f"{where or 'A stored value'} is damaged: {error}.") from error
+    except Exception as error:
+        raise errors.CorruptValueError(f"{where or 'A stored value'} is damaged: {error!r}.") from error
+
+
+_NOTHING = Registry()
+
+
 def unpack(registry: Registry, data: bytes, *, where: str, refs: Refs | None, opaque: bool = False) -> object:
     """Return the value of packed bytes, or an error that names `where`."""
     try:
