@@ -18,6 +18,9 @@ class Address:
     checkpoint: str | None = None
     subject: str | None = None
 
+    def __str__(self) -> str:
+        return f"thread {self.thread!r}" + (f", namespace {self.ns!r}" if self.ns else "")
+
 
 @dataclass(frozen=True, slots=True)
 class Thread:

@@ -199,8 +199,8 @@ TestSteps = Steps.TestCase
 def test_the_control_a_saver_that_forgets_a_change_in_place_is_caught(monkeypatch):
     from perdure.core import entries  # noqa: PLC0415
 
-    monkeypatch.setattr(entries, "_unchanged", lambda obj, kept: True)
-    monkeypatch.setattr("perdure.core.values.same_fields", lambda slots, objects: True)
+    monkeypatch.setattr(entries, "_unchanged", lambda *_: True)
+    monkeypatch.setattr("perdure.core.values.same_fields", lambda *_: True)
     with Memory.open("sqlite://") as memory:
         said = [HumanMessage(f"{n}", id=f"{n}") for n in range(3)]
         first = memory.checkpointer.put(config(), checkpoint({"messages": said}), metadata(), {"messages": 1})

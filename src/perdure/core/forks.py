@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perdure import errors
-from perdure.core import checkpoints, pruning, records, threads
+from perdure.core import pruning, records, threads
 from perdure.core.codec import Codec
 from perdure.core.records import Record
 from perdure.core.unit import Unit
@@ -31,7 +31,7 @@ async def fork(unit: Unit, codec: Codec, source: str, target: str, checkpoint: s
 
 
 async def _cut(unit: Unit, codec: Codec, thread: str, generation: int, checkpoint: str) -> None:
-    where = checkpoints.where_of(Address(unit.tenant, thread))
+    where = str(Address(unit.tenant, thread))
     rows = await unit.all("checkpoint_rows", generation=generation)
     found = {(row[0], row[1]): records.load(codec, row, where) for row in rows}
     last = next((r for r in found.values() if r.ns == 0 and r.id == checkpoint), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import ormsgpack
 
 from perdure import errors
-from perdure.core import pieces, values
+from perdure.core import decoding, pieces, values
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot
 from perdure.core.records import Record
@@ -170,7 +170,7 @@ def _ref(slot: Slot) -> ormsgpack.Ext:
 
 async def fetch(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str) -> None:
     """Make the cache hold every entry that stored bytes point to, directly or through others."""
-    todo = [place for data in packed for place in values.places(codec, data, where)]
+    todo = [place for data in packed for place in decoding.places(codec, data, where)]
     seen: set[tuple[int, int, int]] = set()
     while todo:
         log, start, count, _ = todo.pop()
@@ -185,7 +185,7 @@ async def fetch(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], whe
         for pos in range(start, end):
             slot = kept.get(pos)
             if slot is not None and slot.packed is not None and slot.packed[:1] == values.NESTED:
-                todo += values.places(codec, slot.packed, where)
+                todo += decoding.places(codec, slot.packed, where)
     for log, start, count in sorted(seen):
         if start <= cache.whole.get(log, 0):
             cache.whole[log] = max(cache.whole.get(log, 0), start + count)
@@ -207,7 +207,7 @@ async def reachable(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes],
     """Return the (log, position) of every entry that stored bytes lead to."""
     await fetch(unit, codec, cache, packed, where)
     found: set[tuple[int, int]] = set()
-    todo = [place for data in packed for place in values.places(codec, data, where)]
+    todo = [place for data in packed for place in decoding.places(codec, data, where)]
     while todo:
         log, start, count, _ = todo.pop()
         for pos in range(start, start + count):
@@ -216,5 +216,5 @@ async def reachable(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes],
             found.add((log, pos))
             slot = cache.logs.get(log, {}).get(pos)
             if slot is not None and slot.packed is not None and slot.packed[:1] == values.NESTED:
-                todo += values.places(codec, slot.packed, where)
+                todo += decoding.places(codec, slot.packed, where)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perdure.core import checkpoints, logs, records, threads, writes
+from perdure.core import logs, records, threads, writes
 from perdure.core.entries import Cache
 from perdure.model import Address
 
@@ -85,7 +85,7 @@ async def remove(unit: Unit, codec: Codec, thread: str, doomed: set[Key]) -> int
 
 async def _collect(unit: Unit, codec: Codec, thread: str, state: threads.State) -> None:
     """Remove the entries that nothing points to any more."""
-    where = checkpoints.where_of(Address(unit.tenant, thread))
+    where = str(Address(unit.tenant, thread))
     generation = state.generation
     packed: list[bytes] = []
     for row in await unit.all("checkpoint_rows", generation=generation):

@@ -1,8 +1,8 @@
-"""Values: how a channel's value is taken apart into entries, and put together again.
+"""Values: how a channel's value is taken apart into entries.
 
 `Encoder` walks a value before the transaction and leaves a tree whose leaves are small plain
-values, known entries, or new entries without a place. `logs.place` gives those a place inside the
-transaction and writes the tree's bytes. `Decoder` does the reverse after a read.
+values, known entries, or new entries without a place. `logs.Placer` gives those a place inside
+the transaction and writes the tree's bytes. `decoding` does the reverse after a read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from perdure.core import ids, pieces
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot, same_fields
 
-__all__ = ["NESTED", "Decoder", "Encoder", "Listing", "Typed", "contents", "places", "plain", "points", "renamed"]
+__all__ = ["NESTED", "Encoder", "Listing", "Typed", "plain", "points", "renamed"]
 
 LARGE = 128
 """Encoded bytes from which a value becomes an entry of its own."""
@@ -32,9 +32,6 @@ TAIL = 16
 """Elements at a list's end that are looked at one by one: the ones a step has added or changed."""
 DEEPEST = 95
 """Levels of nesting in one value."""
-
-MOST_ENTRIES = DEEPEST + 16
-"""Entries inside entries: at most one for each level, and the nodes of a long list."""
 
 REF, LIST, DICT, PIECES, NAMED = 100, 101, 102, 103, 104
 """The codec's extension codes that point to entries. NAMED: a message kept without its id, and the id."""
@@ -293,101 +290,3 @@ def plain(codec: Codec, tree: object) -> object:
     if type(tree) is dict:
         return {key: plain(codec, item) for key, item in tree.items()}
     return tree
-
-
-def contents(packed: bytes) -> bytes:
-    """Return an entry's value bytes, without the mark that it points to others."""
-    return packed[1:] if packed[:1] == NESTED else packed
-
-
-def places(codec: Codec, packed: bytes, where: str) -> list[tuple[int, int, int, bool]]:
-    """Return every (log, start, count, holds pieces) that stored bytes point to, one level deep."""
-    found: list[tuple[int, int, int, bool]] = []
-
-    def collect(code: int, payload: bytes) -> object:
-        if code in {REF, NAMED}:
-            log, pos = ormsgpack.unpackb(payload)[:2]
-            found.append((log, pos, 1, False))
-            return None
-        flat = codec.scan(payload, where=where, refs=collect)
-        for kind, log, start, count, _ in pieces.unflatten(flat):  # type: ignore[arg-type]
-            if kind != "literal":
-                found.append((log, start, count, kind == "splice"))
-        return None
-
-    codec.scan(contents(packed), where=where, refs=collect)
-    return found
-
-
-class Decoder:
-    """Puts values together from a thread's cache, which must hold every entry they point to."""
-
-    def __init__(self, codec: Codec, cache: Cache, where: str) -> None:
-        self.codec = codec
-        self.cache = cache
-        self.where = where
-        self._depth = 0
-
-    def value(self, packed: bytes) -> Any:
-        """Return the value of stored bytes. Raises a StoredValueError that names the thread."""
-        self._depth += 1
-        if self._depth > MOST_ENTRIES:
-            raise errors.CorruptValueError(f"{self.where} is damaged: its entries lead in a circle")
-        try:
-            return self.codec.unpack(packed, where=self.where, refs=self._point)
-        except (KeyError, ValueError, IndexError, TypeError) as error:
-            raise errors.CorruptValueError(
-                f"{self.where} is damaged: it points to an entry that is not there ({error!r})"
-            ) from error
-        finally:
-            self._depth -= 1
-
-    def _point(self, code: int, payload: bytes) -> object:
-        if code == REF:
-            log, pos = ormsgpack.unpackb(payload)
-            return self._object(self.cache.logs[log][pos])
-        if code == NAMED:
-            log, pos, name = ormsgpack.unpackb(payload)
-            return renamed(self._object(self.cache.logs[log][pos]), name)
-        flat = self.codec.unpack(payload, where=self.where, refs=self._point)
-        if code == PIECES:
-            return flat
-        elements = self._expand(flat)
-        if code == LIST:
-            return elements
-        return {key: item for key, item in elements}  # noqa: C416 - the pairs are lists
-
-    def _expand(self, flat: Any) -> list[Any]:
-        found: list[Any] = []
-        if not self._collect(flat, found):
-            return self._objects(found)
-        left = iter(self._objects([item for item in found if type(item) is Slot]))
-        return [next(left) if type(item) is Slot else item for item in found]
-
-    def _collect(self, flat: Any, found: list[Any]) -> bool:
-        """Add the elements of stored pieces, entries as slots; whether there were literals among them."""
-        mixed = False
-        for kind, log, start, count, literals in pieces.unflatten(flat):
-            if kind == "literal":
-                found += literals
-                mixed = True
-            elif kind == "splice":
-                inner = self.value(contents(self.cache.logs[log][start].packed or b""))
-                mixed = self._collect(inner, found) or mixed
-            else:
-                found += self.cache.run(log, start, start + count)
-        return mixed
-
-    def _objects(self, slots: list[Slot]) -> list[Any]:
-        objects = list(map(_obj_of, slots))
-        if type(None) not in set(map(type, objects)) and same_fields(slots, objects):
-            return objects
-        return list(map(self._object, slots))
-
-    def _object(self, slot: Slot) -> Any:
-        if slot.obj is not None and slot.holds(slot.obj):
-            return slot.obj
-        value = self.value(contents(slot.packed or b""))
-        if self.codec.is_message(value):
-            self.cache.adopt(slot, value)
-        return value

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
-from perdure.core import checkpoints, threads
+from perdure.core import lookups, threads
 from perdure.core.ids import check
 from perdure.langgraph import configs, snapshots
 from perdure.langgraph.calls import Calls
@@ -57,7 +57,7 @@ class Listing:
             return self._queue[0].tenant, self._page(self._queue[0])
         return self._calls.tenant(), self._more_threads()
 
-    def take(self, result: Page | tuple[int, list[checkpoints.Found]]) -> Iterator[CheckpointTuple]:
+    def take(self, result: Page | tuple[int, list[lookups.Found]]) -> Iterator[CheckpointTuple]:
         """Yield the checkpoints of a page that match, newest first."""
         if isinstance(result, Page):
             self._queue = [Address(thread.tenant, thread.id) for thread in result.threads]
@@ -67,7 +67,7 @@ class Listing:
             return
         self._below, found = result
         for item in found:
-            if checkpoints.metadata_matches(item.record.metadata, self._filter):
+            if lookups.metadata_matches(item.record.metadata, self._filter):
                 yield snapshots.tuple_of(self._calls.codec, item, self._config)
                 if self._left is not None:
                     self._left -= 1
@@ -84,7 +84,7 @@ class Listing:
         if address.checkpoint is not None:
             return lambda unit: self._one(unit, address)
         size = PAGE if self._left is None or self._filter or self._before else min(PAGE, self._left)
-        return lambda unit: checkpoints.page(
+        return lambda unit: lookups.page(
             unit,
             calls.codec,
             calls.caches,
@@ -95,8 +95,8 @@ class Listing:
             before=self._before,
         )
 
-    async def _one(self, unit: Any, address: Address) -> tuple[int, list[checkpoints.Found]]:
-        _, found = await checkpoints.get(unit, self._calls.codec, self._calls.caches, address)
+    async def _one(self, unit: Any, address: Address) -> tuple[int, list[lookups.Found]]:
+        _, found = await lookups.get(unit, self._calls.codec, self._calls.caches, address)
         return 0, [found] if found else []
 
     def _more_threads(self) -> Callable[..., Any]:
@@ -106,9 +106,9 @@ class Listing:
         )
 
 
-def _before(config: RunnableConfig | None) -> checkpoints.Before | None:
+def _before(config: RunnableConfig | None) -> lookups.Before | None:
     configurable = (config or {}).get("configurable") or {}
     checkpoint = configurable.get("checkpoint_id")
     if not checkpoint:
         return None
-    return checkpoints.Before(configurable.get("checkpoint_ns") or "", check(checkpoint, "before's checkpoint_id"))
+    return lookups.Before(configurable.get("checkpoint_ns") or "", check(checkpoint, "before's checkpoint_id"))

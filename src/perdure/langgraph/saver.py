@@ -18,7 +18,7 @@ from langgraph.checkpoint.base import (
 )
 
 from perdure import errors
-from perdure.core import checkpoints, ids, pruning, threads, writes
+from perdure.core import checkpoints, ids, lookups, pruning, threads, writes
 from perdure.core.codec import Codec
 from perdure.core.logs import Stored
 from perdure.langgraph import configs, drafts, snapshots
@@ -186,17 +186,17 @@ class Saver(BaseCheckpointSaver[str]):
         return configs.address(self._calls.scope, config)
 
     def _get(self, address: Address) -> Callable[..., Any]:
-        return lambda unit: checkpoints.get(unit, self._codec, self._calls.caches, address)
+        return lambda unit: lookups.get(unit, self._codec, self._calls.caches, address)
 
     def _found(
-        self, config: RunnableConfig, address: Address, result: tuple[int, checkpoints.Found | None]
+        self, config: RunnableConfig, address: Address, result: tuple[int, lookups.Found | None]
     ) -> CheckpointTuple | None:
         generation, found = result
         self._calls.caches.sight(address.tenant, address.thread, generation, root=not address.ns)
         return snapshots.tuple_of(self._codec, found, config) if found else None
 
     def _history(self, address: Address, channels: Sequence[str]) -> Callable[..., Any]:
-        return lambda unit: checkpoints.history(unit, self._codec, self._calls.caches, address, [*channels])
+        return lambda unit: lookups.history(unit, self._codec, self._calls.caches, address, [*channels])
 
     def _put(
         self,

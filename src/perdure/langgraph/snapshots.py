@@ -8,9 +8,9 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, CheckpointTuple, DeltaChannelHistory, PendingWrite
 
-from perdure.core.checkpoints import Found, where_of
 from perdure.core.codec import Codec
-from perdure.core.values import Decoder
+from perdure.core.decoding import Decoder
+from perdure.core.lookups import Found
 from perdure.langgraph.configs import config_of
 from perdure.model import Address
 
@@ -20,7 +20,7 @@ __all__ = ["delta_history", "tuple_of"]
 def tuple_of(codec: Codec, found: Found, given: RunnableConfig | None) -> CheckpointTuple:
     """Decode a checkpoint. Raises a StoredValueError that names the thread for what can't be read."""
     record, address = found.record, found.address
-    decoder = Decoder(codec, found.cache, where_of(address))
+    decoder = Decoder(codec, found.cache, str(address))
     checkpoint = {
         "v": record.v,
         "id": record.id,
@@ -56,7 +56,7 @@ def delta_history(codec: Codec, ancestors: list[Found], channels: Sequence[str])
         found: list[list[PendingWrite]] = []
         entry: DeltaChannelHistory = {"writes": []}
         for ancestor in ancestors:
-            decoder = Decoder(codec, ancestor.cache, where_of(ancestor.address))
+            decoder = Decoder(codec, ancestor.cache, str(ancestor.address))
             found.append(_pending(decoder, ancestor, channel))
             if channel in ancestor.record.channels:
                 entry["seed"] = decoder.value(ancestor.record.channels[channel])
