@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pathlib
 import re
+import runpy
 
 import pytest
 
-PAGES = sorted(pathlib.Path("docs/how-to").glob("*.md"))
+PAGES = sorted(pathlib.Path("docs/how-to").resolve().glob("*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
 def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    names = {"__name__": f"page_{page.stem.replace('-', '_')}"}
-    for block in blocks:
-        exec(compile(block, str(page), "exec"), names)  # noqa: S102 - our own page
     assert blocks or "```" not in page.read_text(encoding="utf-8")
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(blocks), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(program), run_name="page")
