@@ -1,0 +1,129 @@
+"""Opening a memory, narrowing it, closing it."""
+
+from __future__ import annotations
+
+import enum
+from typing import TypedDict
+
+import pytest
+from langgraph.graph import START, StateGraph
+from tests.support import config, put, values_of
+
+import perdure
+from perdure import Memory, errors
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({"conflicts": "reject"}, "conflicts"),
+        ({"conflicts": "wait"}, "conflicts"),
+        ({"index": {"dims": 3, "embed": print}}, "index"),
+        ({"schema_version": 2}, "schema_version"),
+        ({"migrations": {1: print}}, "migrations"),
+    ],
+)
+def test_what_comes_later_says_that_it_does(given, names):
+    with pytest.raises(errors.NotAvailableError, match=names):
+        Memory.open("sqlite://", **given)
+
+
+@pytest.mark.parametrize("given", [{"conflicts": "merge"}, {"tenants": "maybe"}, {"schema": "x"}, {"pool": {}}])
+def test_an_option_that_can_not_be_is_refused(given):
+    with pytest.raises(errors.ConfigurationError):
+        Memory.open("sqlite://", **given)
+
+
+@pytest.mark.parametrize("url", ["agent.db", "", "mysql://x", "/folder/agent.db", 7, None])
+def test_a_url_of_another_form_says_which_to_write(url):
+    with pytest.raises(errors.InvalidUrlError, match=r"sqlite:///agent\.db"):
+        Memory.open(url)
+
+
+def test_two_slashes_before_a_path_are_caught():
+    with pytest.raises(errors.InvalidUrlError, match=r"sqlite:///agent\.db"):
+        Memory.open("sqlite://agent.db")
+
+
+def test_postgresql_says_that_it_comes_later():
+    with pytest.raises(errors.NotAvailableError, match="PostgreSQL"):
+        Memory.open("postgresql://localhost/x")
+
+
+def test_a_memory_is_closed_by_its_block_and_says_so_afterwards(url):
+    with Memory.open(url) as memory:
+        put(memory.checkpointer, config(), {"n": 1})
+    for call in (
+        lambda: memory.checkpointer.get_tuple(config()),
+        lambda: put(memory.checkpointer, config(), {"n": 1}),
+        memory.threads.list,
+        lambda: memory.store.get(("a",), "k"),
+    ):
+        with pytest.raises(errors.ClosedError, match="open"):
+            call()
+    memory.close()
+
+
+@pytest.mark.anyio
+async def test_an_async_block_closes_as_well(url):
+    async with Memory.open(url) as memory:
+        assert await memory.checkpointer.aget_tuple(config()) is None
+        assert await memory.asetup() == []
+    with pytest.raises(errors.ClosedError):
+        await memory.checkpointer.aget_tuple(config())
+
+
+def test_a_view_shares_the_engine_and_leaves_closing_to_the_memory(url):
+    with Memory.open(url) as memory:
+        with memory.scope(tenant="acme", subject="u1") as view:
+            put(view.checkpointer, config(), {"n": 1})
+        assert values_of(memory.scope(tenant="acme").checkpointer, config()) == {"n": 1}
+        assert memory.threads.get("t1") is None
+        assert memory.scope(tenant="acme").threads.get("t1").subject == "u1"
+
+
+def test_a_saver_outlives_the_name_of_its_memory(url):
+    saver = Memory.open(url).checkpointer
+    put(saver, config(), {"n": 1})
+    assert values_of(saver, config()) == {"n": 1}
+
+
+def test_a_missing_database_is_not_made_unless_it_may_be(tmp_path):
+    with pytest.raises(errors.NotSetUpError, match="perdure setup"):
+        Memory.open(f"sqlite:///{tmp_path}/none.db", create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class State(TypedDict):
+    colour: Colour
+
+
+def test_registering_a_graph_registers_the_types_of_its_state(file_url):
+    builder = StateGraph(State)
+    builder.add_node("one", lambda _: {"colour": Colour.RED})
+    builder.add_edge(START, "one")
+    with Memory.open(file_url) as memory:
+        put(memory.checkpointer, config(), {"colour": Colour.RED})
+    with Memory.open(file_url) as memory:
+        with pytest.raises(errors.UnknownTypeError):
+            memory.checkpointer.get_tuple(config())
+        memory.register(builder.compile())
+        assert values_of(memory.checkpointer, config()) == {"colour": Colour.RED}
+
+
+def test_a_class_that_can_not_be_kept_is_refused_when_it_is_registered():
+    class Plain:
+        pass
+
+    with pytest.raises(errors.UnsupportedValueError, match="Plain"):
+        Memory.open("sqlite://", types=[Plain])
+    with Memory.open("sqlite://") as memory, pytest.raises(errors.UnsupportedValueError, match="Plain"):
+        memory.register(Plain)
+
+
+def test_the_public_names_are_there():
+    assert set(perdure.__all__) == {"Memory", "PerdureError", "errors"}
