@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -96,16 +97,16 @@ class Memory:
         return self._calls.engine.setup()
 
     async def asetup(self) -> list[str]:
-        """Do what `setup` does."""
-        return self._calls.engine.setup()
+        """Do what `setup` does, without blocking the event loop."""
+        return await asyncio.to_thread(self.setup)
 
     def close(self) -> None:
         """Close every connection; later calls raise ClosedError."""
         self._calls.engine.close()
 
     async def aclose(self) -> None:
-        """Do what `close` does."""
-        self.close()
+        """Do what `close` does, without blocking the event loop."""
+        await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:
         return self
