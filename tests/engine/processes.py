@@ -47,12 +47,15 @@ class Process:
 
     def end(self, timeout: float = 120) -> str:
         """Return what it still says, once it has ended well."""
-        out = ""
-        while select.select([self.stdout], [], [], timeout)[0] and (text := self.stdout.readline()):
+        out, hangs = "", True
+        while select.select([self.stdout], [], [], timeout)[0]:
+            if not (text := self.stdout.readline()):
+                hangs = False
+                break
             out += text
         out, ended, _ = out.partition(WELL)
         try:
-            assert ended, f"{out}\n{self.stderr.read() if not select.select([self.stdout], [], [], 0)[0] else 'hangs'}"
+            assert ended, f"{out}\n{'it hangs' if hangs else self.stderr.read()}"
         finally:
             self.kill()
         return out.strip()

@@ -108,8 +108,8 @@ class Cache:
         have = self.logs.setdefault(log, {})
         kept = have.setdefault(pos, slot)
         run = self.runs.setdefault(log, [])
-        while (following := have.get(len(run))) is not None:
-            run.append(following)
+        while (following := have.get(end := len(run))) is not None:
+            run[end : end + 1] = [following]  # another thread may have put the same one there meanwhile
         if kept is slot:
             self.size += len(slot.packed or b"") + _SLOT_BYTES
             if slot.digest:
@@ -123,10 +123,8 @@ class Cache:
     def run(self, log: int, start: int, end: int) -> list[Slot]:
         """Return the entries of a part of a log. Raises KeyError if one is not kept."""
         run = self.runs.get(log, [])
-        # Two threads that add to a log at once may add an entry twice; then all after it are shifted.
-        if start < end <= len(run) and run[end - 1].pos == end - 1:
+        if end <= len(run):
             return run[start:end]
-        self.runs.pop(log, None)
         return [self.logs[log][pos] for pos in range(start, end)]
 
     def known(self, obj: object) -> Slot | None:
