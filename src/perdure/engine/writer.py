@@ -59,6 +59,11 @@ class Job:
         """Whether a blocked thread stands behind this job, which can lead."""
         return self._reply is None and not self.abandoned
 
+    @property
+    def unwanted(self) -> bool:
+        """Whether the caller has gone, so that work which has not begun need not be done."""
+        return self.abandoned if self._reply is None else self._reply[1].cancelled()
+
     def settle(self, value: Any, error: BaseException | None = None) -> None:
         """Set the outcome; `wake` tells the caller."""
         self.value, self.error, self.settled = value, error, True
@@ -110,7 +115,7 @@ class Writer:
             if not self._join(job):
                 job.wait()
             if self._leader is job:
-                self._commit(job.batch)
+                self._lead(job)
         finally:
             try:
                 self._leave(job)
@@ -172,6 +177,11 @@ class Writer:
             self._leader = job
             return True
 
+    def _lead(self, job: Job) -> None:
+        wanted = [other for other in job.batch if not other.unwanted]
+        if wanted:
+            self._commit(wanted)
+
     def _leave(self, job: Job) -> None:
         """Give the lead to the next in line, if this job has it, and tell everybody with an outcome.
 
@@ -179,7 +189,8 @@ class Writer:
         """
         with self._mutex:
             if self._leader is job:
-                batch = [other for other in job.batch if not other.settled and other is not job] + self._line
+                left = [other for other in job.batch if not other.settled and other is not job]
+                batch = [other for other in left + self._line if not other.unwanted]
                 heir = _heir(batch)
                 if heir is not None:
                     batch.remove(heir)
@@ -226,7 +237,7 @@ class Writer:
         if self._leader is not job:
             return
         try:
-            self._commit(job.batch)
+            self._lead(job)
         except BaseException as error:  # noqa: BLE001 - the edge: nobody stands behind this call
             job.settle(None, error)
         self._leave(job)
