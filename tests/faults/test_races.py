@@ -5,14 +5,18 @@ from __future__ import annotations
 import random
 import sys
 import threading
+import uuid
 
 import pytest
+from langchain_core.messages import HumanMessage
 from tests import support
 from tests.engine import processes
 from tests.faults.conversations import Conversation, Expectations, keep_talking, put_step
 
 from perdure import Memory, errors
 from perdure.core.entries import Cache, Slot
+from perdure.core.unit import Unit
+from perdure.langgraph import configs
 
 LONG = 120
 
@@ -169,6 +173,38 @@ def test_threads_that_remember_entries_of_one_log_at_once_keep_its_order():
 
         in_threads(*(lambda mine=mine: place(mine) for mine in slots))
         assert [slot.pos for slot in cache.run(0, 0, 200)] == list(range(200))
+
+
+def job_of(memory, where, message):
+    """Return the id of a checkpoint with one message, and the work that stores it."""
+    made = support.checkpoint({"messages": [message]})
+    saver = memory.checkpointer
+    address = configs.address(memory._calls.scope, where)
+    job = saver._put(address, where, made, support.metadata(1), made["channel_versions"])()
+    return made["id"], lambda tx: job(Unit(tx, "default", 1))
+
+
+def test_work_that_is_run_again_does_not_point_to_what_was_undone(file_url):
+    """A batch whose leader is interrupted is undone; those who waited have their work run again."""
+    text = "long enough to become an entry of its own, " * 5
+    named = HumanMessage(text, id=str(uuid.uuid4()))
+    with Memory.open(file_url) as memory:
+        where = support.put(memory.checkpointer, support.config("t"), {"n": 0})
+        _, bare_work = job_of(memory, where, HumanMessage(text))
+        id_, named_work = job_of(memory, where, named)
+        _, other_work = job_of(memory, where, HumanMessage("somebody else's " * 20))
+
+        async def undone(tx):
+            await bare_work(tx)
+            await named_work(tx)
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            memory.engine.write(undone)
+        memory.engine.write(other_work)
+        memory.engine.write(named_work)
+    with Memory.open(file_url) as memory:
+        assert support.values_of(memory.checkpointer, support.config("t", id_)) == {"messages": [named]}
 
 
 def test_control_a_state_that_is_not_what_was_put_is_noticed(file_url):

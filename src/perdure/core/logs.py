@@ -92,13 +92,15 @@ class Placer:
         if found is not None:
             slot.log, slot.pos = found
             return
+        packed = slot.packed or b""
         if slot.kept and slot.bare and (twin := await self._find(slot.bare)) is not None:
+            # The slot keeps its own bytes: if this transaction fails, its work is run again where the twin may be gone.
             point = ormsgpack.Ext(values.NAMED, ormsgpack.packb([*twin, slot.kept["id"]]))
-            slot.packed = values.NESTED + ormsgpack.packb(point)
+            packed = values.NESTED + ormsgpack.packb(point)
         log = await self._log(slot.name)
         slot.log, slot.pos = log.number, log.length
         log.length += 1
-        payload = self.codec.seal(slot.packed or b"")
+        payload = self.codec.seal(packed)
         self.size += len(payload)
         place = {"generation": self.generation, "log": slot.log, "pos": slot.pos}
         self._rows.append({**place, "payload": payload})
