@@ -59,6 +59,27 @@ def test_a_change_in_place_that_a_step_makes_is_seen_by_the_put_that_lists_the_c
     assert values_of(saver, parent)["messages"][0].content == "first"
 
 
+@pytest.mark.parametrize("moment", ["before the commit", "before it is kept"])
+def test_a_change_while_a_step_is_being_stored_is_not_taken_for_stored(memory, moment, monkeypatch):
+    """A reducer gives a message its id while the step before is saved in the background."""
+    saver = memory.checkpointer
+    said = [HumanMessage(f"{n}", id=f"m{n}") for n in range(3)]
+
+    def change(*_):
+        said[1].content = "changed meanwhile"
+
+    calls = type(saver._calls)
+    hooked = "write" if moment == "before the commit" else "_keep"
+    real = getattr(calls, hooked)
+    monkeypatch.setattr(calls, hooked, lambda self, *given: change() or real(self, *given))
+    first = put(saver, config(), {"messages": said})
+    monkeypatch.setattr(calls, hooked, real)
+    assert values_of(saver, first)["messages"][1].content == "1"
+    later = put(saver, first, {"messages": said}, versions={"messages": 2}, step=1)
+    saver._calls.caches.drop("default", "t1")
+    assert values_of(saver, later)["messages"][1].content == "changed meanwhile"
+
+
 def test_the_first_messages_of_a_thread_are_its_title_and_each_input_a_turn(memory, styled):
     agent = styled(agents.build("plain", memory.checkpointer))
     for text in ("My name is Ada.\nHello!", "again"):

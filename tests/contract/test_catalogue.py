@@ -130,7 +130,7 @@ def test_stats_count_what_each_channel_holds(memory, threads):
     stats = threads.stats("a")
     assert stats.checkpoints == 4
     assert stats.writes == 1
-    assert {channel.channel: channel.entries for channel in stats.channels} == {"messages": 8, "f": 1}
+    assert {channel.channel: channel.entries for channel in stats.channels} == {"messages": 8, "files": 1}
     assert stats.thread.bytes == stats.checkpoint_bytes + stats.write_bytes + sum(c.bytes for c in stats.channels)
 
 

@@ -10,7 +10,7 @@ import ormsgpack
 from perdure import errors
 from perdure.core import pieces
 from perdure.core.codec import Codec
-from perdure.core.entries import Cache, Slot, same_fields
+from perdure.core.entries import UNCHANGING, Cache, Slot, fields_of, same_fields
 from perdure.core.values import DEEPEST, LIST, NAMED, NESTED, PIECES, REF, renamed
 
 __all__ = ["Decoder", "contents", "places"]
@@ -74,7 +74,8 @@ class Decoder:
             return self._object(self.cache.logs[log][pos])
         if code == NAMED:
             log, pos, name = ormsgpack.unpackb(payload)
-            return renamed(self._object(self.cache.logs[log][pos]), name)
+            # Made anew: the two messages must not share what a caller might change.
+            return renamed(self.value(contents(self.cache.logs[log][pos].packed or b"")), name)
         flat = self.codec.unpack(payload, where=self.where, refs=self._point)
         if code == PIECES:
             return flat
@@ -111,9 +112,11 @@ class Decoder:
         return list(map(self._object, slots))
 
     def _object(self, slot: Slot) -> Any:
-        if slot.obj is not None and slot.holds(slot.obj):
+        if slot.obj is not None and (type(slot.obj) in UNCHANGING or slot.holds(slot.obj)):
             return slot.obj
         value = self.value(contents(slot.packed or b""))
-        if self.codec.is_message(value):
+        if type(value) in UNCHANGING:
             self.cache.adopt(slot, value)
+        elif self.codec.is_message(value):
+            self.cache.adopt(slot, value, fields_of(value))
         return value

@@ -14,7 +14,10 @@ from typing import Any
 
 from perdure.core.records import Record
 
-__all__ = ["Cache", "Caches", "Slot", "fields_of", "same_fields"]
+__all__ = ["UNCHANGING", "Cache", "Caches", "Slot", "fields_of", "same_fields"]
+
+UNCHANGING = frozenset({str, bytes})
+"""Types of large values that nobody can change in place, so that identity is proof enough."""
 
 _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
 _SLOT_BYTES = 600
@@ -50,10 +53,6 @@ class Slot:
     def holds(self, obj: object) -> bool:
         """Whether `obj` is this slot's own object and nobody changed it in place."""
         return self.obj is obj and self.kept is not None and _unchanged(obj, self.kept)
-
-    def keep(self, obj: object) -> None:
-        """Remember the decoded object and a copy of its fields."""
-        self.obj, self.kept = obj, fields_of(obj)
 
 
 def fields_of(obj: object) -> dict[str, Any] | None:
@@ -114,10 +113,8 @@ class Cache:
             self.size += len(slot.packed or b"") + _SLOT_BYTES
             if slot.digest:
                 self.by_digest[slot.digest] = slot
-            if slot.obj is not None and slot.kept is not None:
-                self.by_id[id(slot.obj)] = slot
-        elif slot.obj is not None:
-            self.adopt(kept, slot.obj)
+        if slot.obj is not None:
+            self.adopt(kept, slot.obj, slot.kept)
         return kept
 
     def run(self, log: int, start: int, end: int) -> list[Slot]:
@@ -132,12 +129,21 @@ class Cache:
         slot = self.by_id.get(id(obj))
         return slot if slot is not None and slot.holds(obj) else None
 
-    def adopt(self, slot: Slot, obj: object) -> None:
-        """Make `obj` the object that stands for a slot."""
-        if slot.obj is not None:
+    def unchanging(self, value: object) -> Slot | None:
+        """Return the slot of a large text or bytes object that this process has stored or read."""
+        slot = self.by_id.get(id(value))
+        return slot if slot is not None and slot.obj is value and type(value) in UNCHANGING else None
+
+    def adopt(self, slot: Slot, obj: object, kept: dict[str, Any] | None = None) -> None:
+        """Make `obj` the object that stands for a slot.
+
+        `kept` is a copy of its fields from before it was encoded: what was changed since is not in
+        the slot's bytes. It is not wanted for large text and bytes.
+        """
+        if slot.obj is not None and slot.obj is not obj:
             self.by_id.pop(id(slot.obj), None)
-        slot.keep(obj)
-        if slot.kept is not None:
+        slot.obj, slot.kept = obj, kept
+        if kept is not None or type(obj) in UNCHANGING:
             self.by_id[id(obj)] = slot
 
     def missing(self, log: int, start: int, end: int) -> list[tuple[int, int]]:

@@ -156,14 +156,13 @@ class Placer:
 
     async def _fold(self, found: list[pieces.Piece], name: str) -> list[pieces.Piece]:
         """Put the first pieces into nodes; the last ones, which may still grow, stay."""
-        groups = (len(found) - pieces.FANOUT) // pieces.FANOUT
         folded: list[pieces.Piece] = []
-        for at in range(groups):
-            group = found[at * pieces.FANOUT : (at + 1) * pieces.FANOUT]
+        groups, rest = pieces.groups(found)
+        for group in groups:
             tree = ormsgpack.Ext(values.PIECES, self._flat(group))
             slot = await self._node(values.NESTED + self.codec.pack_tree(tree), f"{name}#")
             folded.append(pieces.Splice(slot))
-        return folded + found[groups * pieces.FANOUT :]
+        return folded + rest
 
 
 def _ref(slot: Slot) -> ormsgpack.Ext:

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from perdure.core.entries import Slot
 
-__all__ = ["BLOCK", "FANOUT", "Literal", "Range", "Splice", "flatten", "from_slots", "unflatten"]
+__all__ = ["BLOCK", "FANOUT", "Literal", "Range", "Splice", "flatten", "from_slots", "groups", "settle", "unflatten"]
 
 BLOCK = 32
 """Literal elements in one block."""
 FANOUT = 8
-"""Pieces in one node; a list shows at most twice as many itself."""
+"""Pieces in one node, about; a list shows few more than twice as many itself."""
 
 _SPLICE = -1
 _LITERAL = -2
@@ -88,6 +88,29 @@ def settle(pieces: list[Piece]) -> list[Piece]:
 
 def _adjoin(first: Range, second: Range) -> bool:
     return first.log == second.log and first.start + first.count == second.start
+
+
+def groups(found: list[Piece]) -> tuple[list[list[Piece]], list[Piece]]:
+    """Return the groups of pieces that go into nodes, and the pieces at the end that don't.
+
+    Where a group ends is decided by the pieces themselves, not by counting: a change in the middle
+    of a list then moves the ends near it only, and the other nodes are found again.
+    """
+    last = len(found) - FANOUT
+    made: list[list[Piece]] = []
+    group: list[Piece] = []
+    for piece in found[:last]:
+        group.append(piece)
+        if (len(group) > 1 and _ends(piece)) or len(group) == 4 * FANOUT:
+            made.append(group)
+            group = []
+    return (made, group + found[last:]) if made else ([found[:last]], found[last:])
+
+
+def _ends(piece: Piece) -> bool:
+    if isinstance(piece, Range):
+        return (piece.log + piece.start * 0x9E3779B1 >> 7) % FANOUT == 0
+    return isinstance(piece, Splice) and piece.slot.digest[:1] < b"\x20"
 
 
 def flatten(pieces: list[Piece]) -> list[object]:

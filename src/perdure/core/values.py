@@ -17,7 +17,7 @@ import ormsgpack
 from perdure import errors
 from perdure.core import ids, pieces
 from perdure.core.codec import Codec
-from perdure.core.entries import Cache, Slot, same_fields
+from perdure.core.entries import UNCHANGING, Cache, Slot, fields_of, same_fields
 
 __all__ = ["NESTED", "Encoder", "Listing", "Typed", "plain", "points", "renamed"]
 
@@ -103,21 +103,31 @@ class Encoder:
         return tree if self._weight(tree) <= LARGE else self._entry(tree, f"{name}:{kind.__name__}")
 
     def _leaf(self, value: Any, name: str, path: str) -> object:
+        known = self.cache.unchanging(value)
+        if known is not None:
+            return known
         packed = self.codec.pack(value, path)
-        return value if len(packed) <= LARGE else self._packed(packed, f"{name}:{type(value).__name__}")
+        if len(packed) <= LARGE:
+            return value
+        slot = self._packed(packed, f"{name}:{type(value).__name__}")
+        if slot.obj is None and type(value) in UNCHANGING:
+            slot.obj = value
+        return slot
 
     def _message(self, message: Any, name: str, path: str) -> Slot:
         slot = self.cache.known(message)
         if slot is not None:
             return slot
+        kept = fields_of(message)  # before it is encoded: another thread may be giving it an id just now
         named = message.id is not None
         slot = self._packed(self.codec.pack(message, path), name if named else f"{name}:bare")
         if slot.log >= 0:
-            self.cache.adopt(slot, message)
+            self.cache.adopt(slot, message, kept)
         elif slot.obj is None:
-            slot.keep(message)
-            if named and slot.kept is not None and ids.is_uuid(message.id):
-                slot.bare = self.codec.digest(self.codec.pack(renamed(message, None)))
+            slot.obj, slot.kept = message, kept
+            if kept is not None and ids.is_uuid(kept["id"]):
+                bare = self.codec.digest(self.codec.pack(renamed(message, None)))
+                slot.bare = bare if slot.holds(message) else b""
         return slot
 
     def _packed(self, packed: bytes, name: str) -> Slot:
@@ -220,11 +230,15 @@ class Encoder:
     # Dictionaries
 
     def _dict(self, value: dict[str, Any], name: str, path: str) -> object:
-        trees = {key: self.value(item, key, f"{path}.{key}") for key, item in value.items()}
+        trees = {key: self.value(item, self._log(key, item, name), f"{path}.{key}") for key, item in value.items()}
         if len(trees) < WIDE and self._weight(trees) <= 2 * LARGE:
             return trees
         pairs = [self._pair(key, tree, name) for key, tree in trees.items()]
         return self._listing(DICT, pairs, name)
+
+    def _log(self, key: str, item: Any, name: str) -> str:
+        """Return the log for what a key holds: messages go to one of the key's name, which the channel shares."""
+        return key if type(item) is list and item and self.codec.is_message(item[0]) else name
 
     def _pair(self, key: str, tree: object, name: str) -> object:
         pair: list[object] = [key, tree]
