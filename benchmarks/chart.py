@@ -12,7 +12,7 @@ __all__ = ["draw"]
 
 Line = list[tuple[float, float]]
 
-_WIDTH, _HEIGHT = 860, 380
+_WIDTH, _HEIGHT = 880, 380
 _PANEL = {"top": 64, "bottom": 322, "width": 250}
 _STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #3c4149 }
@@ -22,7 +22,8 @@ _STYLE = """
   .sqlite { stroke: #c2410c } text.sqlite { fill: #c2410c; stroke: none }
   .perdure { stroke: #0f766e } text.perdure { fill: #0f766e; stroke: none }
   .raw { stroke: #6b7280; stroke-dasharray: 5 4 } text.raw { fill: #6b7280; stroke: none }
-  circle { stroke: none } circle.sqlite { fill: #c2410c } circle.perdure { fill: #0f766e } circle.raw { fill: #6b7280 }
+  circle.sqlite, circle.perdure, circle.raw { stroke: none }
+  circle.sqlite { fill: #c2410c } circle.perdure { fill: #0f766e } circle.raw { fill: #6b7280 }
   @media (prefers-color-scheme: dark) {
     text { fill: #d3d7de }
     .sqlite { stroke: #fb923c } text.sqlite, circle.sqlite { fill: #fb923c }
@@ -30,6 +31,7 @@ _STYLE = """
     .raw { stroke: #9ca3af } text.raw, circle.raw { fill: #9ca3af }
   }
 """
+_DROP = {"perdure": -2, "raw": 14}
 _NAMES = {"sqlite": "SqliteSaver", "perdure": "Perdure", "raw": "raw text"}
 
 
@@ -92,10 +94,11 @@ def _panel(title: str, left: int, series: dict[str, Line], unit: str) -> Iterato
 def _line(name: str, places: Line, last: str) -> Iterator[str]:
     path = "L".join(f"{x} {y}" for x, y in places)
     x, y = places[-1]
-    lower = 14 if name == "raw" else -2
+    # The stock saver's line ends before the others do: its name goes to its left, out of their way.
+    place = f'x="{x - 8}" y="{y - 6}" text-anchor="end"' if name == "sqlite" else f'x="{x + 8}" y="{y + _DROP[name]}"'
     yield f'<path class="line {name}" d="M{path}"/>'
     yield from (f'<circle class="{name}" cx="{x}" cy="{y}" r="3"/>' for x, y in places)
-    yield f'<text class="{name}" x="{x + 8}" y="{y + lower}">{_NAMES[name]} {last}</text>'
+    yield f'<text class="{name}" {place}>{_NAMES[name]} {last}</text>'
 
 
 def _tick(power: int, unit: str) -> str:

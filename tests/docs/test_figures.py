@@ -1,0 +1,57 @@
+"""The figures that the pages show are those that were measured."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from benchmarks import chart, figures, results, tables
+
+FOUND = results.load()
+
+
+@pytest.mark.parametrize("page", figures.PAGES, ids=lambda page: page.name)
+def test_a_page_shows_the_figures_that_were_measured(page):
+    text = page.read_text()
+    assert text == figures.fill(text, FOUND), "python -m benchmarks.figures fills them in"
+    assert "…<!-- /figure -->" not in text
+
+
+def test_both_readmes_show_the_same_figures():
+    english, chinese = (re.findall(r"<!-- figure:\w+ -->.*?<!-- /figure -->", p.read_text()) for p in figures.PAGES[:2])
+    assert english == chinese
+    assert len(english) == 3
+
+
+def test_the_chart_is_that_of_the_results_and_small():
+    drawn = figures.CHART.read_text()
+    assert drawn == chart.draw(FOUND)
+    assert len(drawn.encode()) < 15_000
+    ET.fromstring(drawn)  # noqa: S314 - our own file
+
+
+def test_every_verdict_follows_from_its_ratio_and_target():
+    rows = [row for found in FOUND["measurements"].values() for row in found["rows"] if "target" in row]
+    assert len(rows) > 15
+    for row in rows:
+        sign, limit = row["target"].split()[:2]
+        ratio = row["ratios"]["perdure"]
+        assert row["met"] == (ratio <= float(limit) if sign == "≤" else ratio >= float(limit)), row["case"]
+
+
+def test_the_page_of_measurements_hides_no_missed_target():
+    page = figures.PAGES[2].read_text()
+    missed = [row for found in FOUND["measurements"].values() for row in found["rows"] if row.get("met") is False]
+    assert page.count("| missed |") == len(missed)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (803_000_000, "bytes", "803 MB"),
+        (2_140_000, "bytes", "2.14 MB"),
+        (12.34, "ms", "12.3 ms"),
+        (1234, "s", "1,234 s"),
+    ],
+)
+def test_an_amount_is_short_and_names_its_unit(value, unit, shown):
+    assert tables.amount(value, unit) == shown
