@@ -427,6 +427,22 @@ for number in range(25):
             assert [n for who, n in reversed(shared) if who == name] == list(range(25))
 
 
+def test_processes_that_open_and_close_one_file_again_and_again_never_find_it_strange(file_url):
+    """The last one to close empties and removes the log, just when another one looks at the file."""
+    program = """
+for number in range(60):
+    with Memory.open(url + "?timeout=60") as memory:
+        support.put(memory.checkpointer, support.config(rest[0]), {"n": number, "text": "x" * 3000})
+"""
+    started = [processes.start(program, file_url, str(number)) for number in range(4)]
+    for process in started:
+        process.end()
+    with Memory.open(file_url) as memory:
+        for name in map(str, range(4)):
+            found = [item.checkpoint["channel_values"]["n"] for item in memory.checkpointer.list(support.config(name))]
+            assert found == list(reversed(range(60)))
+
+
 # Forks
 
 FORK = """
