@@ -99,10 +99,22 @@ class Decoder:
                 found += literals
                 mixed = True
             elif kind == "splice":
-                inner = self.value(contents(self.cache.logs[log][start].packed or b""))
-                mixed = self._collect(inner, found) or mixed
+                mixed = self._splice(log, start, found) or mixed
             else:
                 found += self.cache.run(log, start, start + count)
+        return mixed
+
+    def _splice(self, log: int, pos: int, found: list[Any]) -> bool:
+        """Add what a node holds. Where that is entries only, the process remembers which."""
+        slot = self.cache.logs[log][pos]
+        if slot.nodes is not None:
+            found += slot.nodes
+            return False
+        inner: list[Any] = []
+        mixed = self._collect(self.value(contents(slot.packed or b"")), inner)
+        if not mixed:
+            slot.nodes = inner
+        found += inner
         return mixed
 
     def _objects(self, slots: list[Slot]) -> list[Any]:

@@ -34,10 +34,10 @@ class Slot:
     `log` is -1 until the entry has a place. `packed` are its encoded bytes, or `tree` what they
     will be made of once the entries inside have places. `obj` is the decoded value and `kept` a
     copy of its fields, against which it is compared before it is trusted again. `bare` is the
-    digest of a message without its id.
+    digest of a message without its id. `nodes` are the entries that a node of a list holds.
     """
 
-    __slots__ = ("bare", "digest", "kept", "log", "name", "obj", "packed", "pos", "tree")
+    __slots__ = ("bare", "digest", "kept", "log", "name", "nodes", "obj", "packed", "pos", "tree")
 
     def __init__(self, packed: bytes | None, *, name: str = "", tree: object = None, digest: bytes = b"") -> None:
         self.log = -1
@@ -49,6 +49,7 @@ class Slot:
         self.name = name
         self.obj: Any = None
         self.kept: dict[str, Any] | None = None
+        self.nodes: list[Slot] | None = None
 
     def holds(self, obj: object) -> bool:
         """Whether `obj` is this slot's own object and nobody changed it in place."""

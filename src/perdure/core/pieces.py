@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from perdure.core.entries import Slot
 
@@ -129,32 +130,25 @@ def flatten(pieces: list[Piece]) -> list[object]:
     return flat
 
 
-def unflatten(flat: list[object]) -> Iterator[tuple[str, int, int, int, list[object]]]:
-    """Yield (kind, log, start, count, elements) for each stored piece."""
+def unflatten(flat: list[Any]) -> Iterator[tuple[str, int, int, int, list[object]]]:
+    """Yield (kind, log, start, count, elements) for each stored piece. Raises ValueError for another form."""
     at = 0
     while at < len(flat):
         head = flat[at]
         if head == _LITERAL:
-            elements = flat[at + 1]
-            yield "literal", 0, 0, 0, _list(elements)
+            yield "literal", 0, 0, 0, _list(flat[at + 1])
             at += 2
-        elif head == _SPLICE:
-            yield "splice", _int(flat[at + 1]), _int(flat[at + 2]), 1, []
-            at += 3
-        else:
-            yield "range", _int(head), _int(flat[at + 1]), _int(flat[at + 2]), []
-            at += 3
-
-
-def _int(value: object) -> int:
-    if type(value) is not int or value < 0:
-        msg = "a stored list names no place"
-        raise ValueError(msg)
-    return value
+            continue
+        kind, log, start, count = (
+            ("splice", *flat[at + 1 : at + 3], 1) if head == _SPLICE else ("range", *flat[at : at + 3])
+        )
+        if not (type(log) is type(start) is type(count) is int and min(log, start, count) >= 0):
+            raise ValueError("a stored list names no place")
+        yield kind, log, start, count, []
+        at += 3
 
 
 def _list(value: object) -> list[object]:
     if type(value) is not list:
-        msg = "a stored list has no elements"
-        raise ValueError(msg)
+        raise ValueError("a stored list has no elements")
     return value
