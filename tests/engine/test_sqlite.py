@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import struct
 import threading
 from pathlib import Path
 
@@ -205,6 +206,17 @@ def test_an_empty_file_becomes_a_database_unless_create_is_false(tmp_path):
     with pytest.raises(errors.NotSetUpError, match="perdure setup"):
         Memory.open(f"sqlite:///{path}", create=False)
     assert contents(tmp_path) == {"memory.db": hashlib.sha256(b"").hexdigest()}
+    seed(f"sqlite:///{path}")
+    with Memory.open(f"sqlite:///{path}", create=False) as memory:
+        assert support.values_of(memory.checkpointer, support.config("t0"))
+
+
+def test_a_file_whose_first_page_was_cut_off_by_a_power_failure_is_begun_again(tmp_path):
+    """Its journal says that it was empty before. Found once among ten thousand pretended power failures."""
+    path = tmp_path / "memory.db"
+    path.write_bytes(bytes(512) + b"\x0d" * 1024)
+    journal = bytes.fromhex("d9d505f920a163d7") + struct.pack(">IIIII", 0, 1, 0, 512, 4096)
+    (tmp_path / "memory.db-journal").write_bytes(journal.ljust(512, b"\0"))
     seed(f"sqlite:///{path}")
     with Memory.open(f"sqlite:///{path}", create=False) as memory:
         assert support.values_of(memory.checkpointer, support.config("t0"))

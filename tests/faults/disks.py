@@ -116,7 +116,8 @@ def _applied(content, event):
 
 def images(events, count, chosen):
     """Yield (what was noted until then, the files that are left) for crashes at random moments."""
-    moments = sorted(chosen.randrange(len(events) + 1) for _ in range(count))
+    # A tenth of them while the file is new, when least has been synced.
+    moments = sorted(chosen.randrange(min(12, len(events)) if at % 10 == 0 else len(events) + 1) for at in range(count))
     files, noted, at = {}, [], 0
     for moment in moments:
         for event in events[at:moment]:

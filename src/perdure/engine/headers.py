@@ -19,6 +19,7 @@ __all__ = ["Header", "Log", "read", "read_log"]
 _HEAD = 112
 _LOG_HEAD = 32
 _FRAME_HEAD = 24
+_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Log:
 
 
 def read(path: Path, vfs: str | None, log: Log | None) -> Header | None:
-    """Return what the header says, with what the log adds to it; None if there is no byte of it."""
+    """Return what the header says, with what the log adds to it; None if there is nothing, or soon will be."""
     with _opened(path, vfs) as file:
         head = file.xRead(_HEAD, 0)
     if not head:
@@ -51,7 +52,7 @@ def read(path: Path, vfs: str | None, log: Log | None) -> Header | None:
     if log and log.first:
         head = log.first
     if len(head) < _HEAD or head[:16] != b"SQLite format 3\0":
-        return Header(is_sqlite=False)
+        return None if _was_empty(path, vfs) else Header(is_sqlite=False)
     (size,) = struct.unpack(">H", head[16:18])
     (count,) = struct.unpack(">I", head[28:32])
     version, _, owner = struct.unpack(">III", head[60:72])
@@ -73,6 +74,16 @@ def read_log(path: Path, vfs: str | None) -> Log | None:
     with _opened(name, vfs) as file:
         head = file.xRead(_LOG_HEAD, 0)
         return _frames(file, head) if len(head) == _LOG_HEAD else Log()
+
+
+def _was_empty(path: Path, vfs: str | None) -> bool:
+    """Whether a journal says that the file was empty before a write to it was cut off, and will be so again."""
+    name = path.with_name(path.name + "-journal")
+    if not name.is_file() or not name.stat().st_size:
+        return False
+    with _opened(name, vfs) as file:
+        head = file.xRead(28, 0)
+    return head[:8] == _JOURNAL and head[16:20] == bytes(4)
 
 
 def _frames(file: apsw.VFSFile, head: bytes) -> Log:
