@@ -50,8 +50,8 @@ class Placer:
     size: int = 0
     placed: list[Slot] = field(default_factory=list)
     _logs: dict[str, _Log] = field(default_factory=dict)
-    _rows: list[dict[str, object]] = field(default_factory=list)
-    _digests: list[dict[str, object]] = field(default_factory=list)
+    _rows: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    _digests: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     _taken: dict[bytes, Slot] = field(default_factory=dict)
 
     async def place(self, slots: list[Slot]) -> None:
@@ -74,8 +74,11 @@ class Placer:
 
     async def finish(self) -> None:
         """Write the rows of all new entries."""
-        await self.unit.many("entry_put", self._rows)
-        await self.unit.many("digest_put", self._digests)
+        where = {"generation": self.generation}
+        rows = [{**where, "log": log, "pos": pos, "payload": payload} for (log, pos), payload in self._rows.items()]
+        await self.unit.many("entry_put", rows)
+        digests = [{**where, "log": log, "pos": pos, "digest": key} for key, (log, pos) in self._digests.items()]
+        await self.unit.many("digest_put", digests)
         for name, log in self._logs.items():
             if not log.stored:
                 await self.unit.run("log_put", generation=self.generation, name=name, log=log.number)
@@ -92,19 +95,56 @@ class Placer:
         if found is not None:
             slot.log, slot.pos = found
             return
-        packed = slot.packed or b""
-        if slot.kept and slot.bare and (twin := await self._find(slot.bare)) is not None:
+        twin = await self._find(slot.bare) if slot.kept and slot.bare else None
+        if twin is not None and slot.kept is not None:
             # The slot keeps its own bytes: if this transaction fails, its work is run again where the twin may be gone.
             point = ormsgpack.Ext(values.NAMED, ormsgpack.packb([*twin, slot.kept["id"]]))
-            packed = values.NESTED + ormsgpack.packb(point)
-        log = await self._log(slot.name)
-        slot.log, slot.pos = log.number, log.length
-        log.length += 1
+            await self._append(slot, values.NESTED + ormsgpack.packb(point), await self._kept_free(slot.bare))
+            return
+        await self._append(slot, slot.packed or b"", None)
+        if slot.name.endswith(values.BARE):
+            await self._keep_free(slot)
+
+    async def _append(self, slot: Slot, packed: bytes, free: tuple[int, int] | None) -> None:
+        """Write an entry at the end of its log, or at a place that was kept free for it."""
         payload = self.codec.seal(packed)
         self.size += len(payload)
-        place = {"generation": self.generation, "log": slot.log, "pos": slot.pos}
-        self._rows.append({**place, "payload": payload})
-        self._digests.append({**place, "digest": slot.digest})
+        if free is None:
+            log = await self._log(slot.name)
+            free = log.number, log.length
+            log.length += 1
+            self._rows[free] = payload
+        elif free in self._rows:
+            self._rows[free] = payload
+        else:
+            await self.unit.run("entry_fill", generation=self.generation, log=free[0], pos=free[1], payload=payload)
+        slot.log, slot.pos = free
+        self._digests[slot.digest] = free
+
+    async def _keep_free(self, slot: Slot) -> None:
+        """Keep a place for a message without an id that will get one.
+
+        The answer to a run's input may be stored before the step that gives the input its id. With
+        the place kept, the conversation lies in its log in the order in which it was said. Until it
+        is filled nothing points there; what is written points to the message, so that it is valid.
+        """
+        log = await self._log(slot.name.removesuffix(values.BARE))
+        place = log.number, log.length
+        log.length += 1
+        self._rows[place] = self.codec.seal(values.NESTED + ormsgpack.packb(_ref(slot)))
+        self._digests[self._free_key(slot.digest)] = place
+
+    async def _kept_free(self, bare: bytes) -> tuple[int, int] | None:
+        """Return the place that was kept for a message when it had no id; it is given away once."""
+        key = self._free_key(bare)
+        place = self._digests.pop(key, None)
+        if place is None and (row := await self.unit.one("digest_get", generation=self.generation, digest=key)):
+            place = row[0], row[1]
+            await self.unit.run("digest_delete", generation=self.generation, digest=key)
+        return place
+
+    def _free_key(self, bare: bytes) -> bytes:
+        return self.codec.digest(b"free" + bare)
 
     async def _find(self, digest: bytes) -> tuple[int, int] | None:
         """Return where an entry with this content is kept already."""

@@ -19,7 +19,7 @@ from perdure.core import ids, pieces
 from perdure.core.codec import Codec
 from perdure.core.entries import UNCHANGING, Cache, Slot, fields_of, same_fields
 
-__all__ = ["NESTED", "Encoder", "Listing", "Typed", "plain", "points", "renamed"]
+__all__ = ["BARE", "NESTED", "Encoder", "Listing", "Typed", "plain", "points", "renamed"]
 
 LARGE = 128
 """Encoded bytes from which a value becomes an entry of its own."""
@@ -35,6 +35,9 @@ DEEPEST = 95
 
 REF, LIST, DICT, PIECES, NAMED = 100, 101, 102, 103, 104
 """The codec's extension codes that point to entries. NAMED: a message kept without its id, and the id."""
+
+BARE = ":bare"
+"""Ends the name of a log of messages without ids."""
 
 NESTED = b"\xc1"
 """Leads the bytes of an entry that points to others (no value's encoding starts with it)."""
@@ -120,7 +123,7 @@ class Encoder:
             return slot
         kept = fields_of(message)  # before it is encoded: another thread may be giving it an id just now
         named = message.id is not None
-        slot = self._packed(self.codec.pack(message, path), name if named else f"{name}:bare")
+        slot = self._packed(self.codec.pack(message, path), name if named else f"{name}{BARE}")
         if slot.log >= 0:
             self.cache.adopt(slot, message, kept)
         elif slot.obj is None:

@@ -21,6 +21,10 @@ GROUP BY l.name, l.log ORDER BY l.log;
 INSERT INTO entries (tenant, generation, log, pos, payload)
 VALUES (:tenant, :generation, :log, :pos, :payload);
 
+-- name: entry_fill
+UPDATE entries SET payload = :payload
+WHERE tenant = :tenant AND generation = :generation AND log = :log AND pos = :pos;
+
 -- name: entry_range
 SELECT pos, payload FROM entries
 WHERE tenant = :tenant AND generation = :generation AND log = :log AND pos >= :low AND pos < :high
