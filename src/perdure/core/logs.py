@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import ormsgpack
 
 from perdure import errors
-from perdure.core import decoding, pieces, values
+from perdure.core import decoding, pieces, spans, values
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot
 from perdure.core.records import Record
@@ -209,27 +209,48 @@ def _ref(slot: Slot) -> ormsgpack.Ext:
     return ormsgpack.Ext(values.REF, ormsgpack.packb([slot.log, slot.pos]))
 
 
-async def fetch(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str) -> None:
-    """Make the cache hold every entry that stored bytes point to, directly or through others."""
-    todo = [place for data in packed for place in decoding.places(codec, data, where)]
-    seen: set[tuple[int, int, int]] = set()
-    while todo:
-        log, start, count, _ = todo.pop()
-        if (log, start, count) in seen:
-            continue
-        seen.add((log, start, count))
-        end = start + count
-        start = max(start, min(end, cache.whole.get(log, 0)))
-        for low, high in cache.missing(log, start, end):
-            await _load(unit, codec, cache, (log, low, high), where)
-        kept = cache.logs.get(log, {})
-        for pos in range(start, end):
-            slot = kept.get(pos)
-            if slot is not None and slot.packed is not None and slot.packed[:1] == values.NESTED:
-                todo += decoding.places(codec, slot.packed, where)
-    for log, start, count in sorted(seen):
-        if start <= cache.whole.get(log, 0):
-            cache.whole[log] = max(cache.whole.get(log, 0), start + count)
+Spans = dict[int, list[spans.Span]]
+"""Positions by log."""
+
+
+async def fetch(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str) -> Spans:
+    """Make the cache hold every entry that stored bytes point to, directly or through others.
+
+    Each round takes one step further, and asks for each part of a log once. Returns what was
+    reached; what the cache was known to hold, with all it leads to, is not followed again.
+    """
+    reached: Spans = {}
+    wanted = _pointed_at(codec, packed, where)
+    while wanted:
+        deeper: list[bytes] = []
+        for log, found in wanted.items():
+            merged = spans.merge(found)
+            new = spans.subtract(merged, [(0, cache.whole.get(log, 0)), *reached.get(log, [])])
+            for start, end in new:
+                deeper += await _take(unit, codec, cache, (log, start, end), where)
+            reached[log] = spans.merge([*reached.get(log, []), *merged])
+        wanted = _pointed_at(codec, deeper, where)
+    for log, found in reached.items():
+        if found and found[0][0] <= cache.whole.get(log, 0):
+            cache.whole[log] = max(cache.whole.get(log, 0), found[0][1])
+    return reached
+
+
+def _pointed_at(codec: Codec, packed: list[bytes], where: str) -> Spans:
+    found: Spans = {}
+    for data in packed:
+        for log, start, count, _ in decoding.places(codec, data, where):
+            found.setdefault(log, []).append((start, start + count))
+    return found
+
+
+async def _take(unit: Unit, codec: Codec, cache: Cache, part: tuple[int, int, int], where: str) -> list[bytes]:
+    """Load what the cache lacks of a part of a log; return the entries in it that point to others."""
+    log, start, end = part
+    for low, high in cache.missing(log, start, end):
+        await _load(unit, codec, cache, (log, low, high), where)
+    packed = [slot.packed for slot in cache.run(log, start, end)]
+    return [data for data in packed if data is not None and data[:1] == values.NESTED]
 
 
 async def _load(unit: Unit, codec: Codec, cache: Cache, part: tuple[int, int, int], where: str) -> None:
@@ -244,18 +265,7 @@ async def _load(unit: Unit, codec: Codec, cache: Cache, part: tuple[int, int, in
         cache.place(Slot(codec.open(payload, where=where)), log, pos)
 
 
-async def reachable(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str) -> set[tuple[int, int]]:
+async def reachable(unit: Unit, codec: Codec, generation: int, packed: list[bytes], where: str) -> set[tuple[int, int]]:
     """Return the (log, position) of every entry that stored bytes lead to."""
-    await fetch(unit, codec, cache, packed, where)
-    found: set[tuple[int, int]] = set()
-    todo = [place for data in packed for place in decoding.places(codec, data, where)]
-    while todo:
-        log, start, count, _ = todo.pop()
-        for pos in range(start, start + count):
-            if (log, pos) in found:
-                continue
-            found.add((log, pos))
-            slot = cache.logs.get(log, {}).get(pos)
-            if slot is not None and slot.packed is not None and slot.packed[:1] == values.NESTED:
-                todo += decoding.places(codec, slot.packed, where)
-    return found
+    reached = await fetch(unit, codec, Cache(generation), packed, where)
+    return {(log, pos) for log, found in reached.items() for start, end in found for pos in range(start, end)}

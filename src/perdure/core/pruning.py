@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perdure.core import logs, records, threads, writes
-from perdure.core.entries import Cache
 from perdure.model import Address
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ async def _collect(unit: Unit, codec: Codec, thread: str, state: threads.State) 
     payloads += [row[0] for row in await unit.all("staged_of_thread", thread=thread, generation=generation)]
     for payload in payloads:
         packed += [write.packed for write in writes.load(codec, payload, where)[1]]
-    kept = await logs.reachable(unit, codec, Cache(generation, state.epoch), packed, where)
+    kept = await logs.reachable(unit, codec, generation, packed, where)
     for log, pos in await unit.all("entry_places", generation=generation):
         if (log, pos) not in kept:
             await unit.run("entry_delete", generation=generation, log=log, pos=pos)
