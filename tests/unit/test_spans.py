@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +20,7 @@ def positions(found):
 def test_merging_keeps_the_positions_and_leaves_no_two_spans_that_touch(found):
     merged = spans.merge(found)
     assert positions(merged) == positions(found)
-    assert all(end < start for (_, end), (start, _) in zip(merged, merged[1:], strict=False))
+    assert all(end < start for (_, end), (start, _) in itertools.pairwise(merged))
 
 
 @given(some, some)
