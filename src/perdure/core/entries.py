@@ -20,6 +20,7 @@ UNCHANGING = frozenset({str, bytes})
 """Types of large values that nobody can change in place, so that identity is proof enough."""
 
 _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
+_EMPTY = frozenset({list, dict})
 _SLOT_BYTES = 600
 SIGHTINGS = 10_000
 """Threads for which a process remembers the generation it saw."""
@@ -64,7 +65,9 @@ def fields_of(obj: object) -> dict[str, Any] | None:
 
 
 def _copy(value: Any) -> Any:
-    return value if type(value) in _PLAIN else copy.deepcopy(value)
+    if type(value) in _PLAIN:
+        return value
+    return value.copy() if not value and type(value) in _EMPTY else copy.deepcopy(value)
 
 
 def _unchanged(obj: object, kept: dict[str, Any]) -> bool:
