@@ -44,7 +44,7 @@ def seed(url, threads=3):
 @pytest.mark.parametrize("reader", [False, True])
 def test_every_setting_that_durability_needs_is_read_back(file_url, reader):
     engine = SqliteEngine(file_url)
-    connection = engine._open_reader() if reader else engine._connection
+    connection = engine._readers.open() if reader else engine._connection
     found = {name: connection.pragma(name) for name in files.PRAGMAS}
     mode = connection.pragma("journal_mode")
     if reader:
@@ -720,7 +720,7 @@ def test_an_interrupted_reader_gives_its_connection_back_without_a_transaction(f
             with pytest.raises(KeyboardInterrupt):
                 memory.engine.read(work)
         assert support.values_of(memory.checkpointer, support.config("t0"))
-        assert len(memory.engine._idle) == 1
+        assert len(memory.engine._readers.idle) == 1
 
 
 # Names of statements, and URLs

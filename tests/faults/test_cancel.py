@@ -42,8 +42,8 @@ def watched(url):
     memory = Memory.open(url)
     yield memory
     engine = memory.engine
-    assert engine._slots.qsize() == 4, "a reader was not given back"
-    assert len(engine._idle) <= 4
+    assert engine._readers.slots.qsize() == 4, "a reader was not given back"
+    assert len(engine._readers.idle) <= 4
     deadline = time.monotonic() + LONG
     while engine._writer._leader is not None:
         assert time.monotonic() < deadline, "somebody leads for ever"

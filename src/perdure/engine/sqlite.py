@@ -9,30 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import os
 import threading
-import weakref
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 import apsw
 
 from perdure import errors
-from perdure.engine import Params, Row, Work, drive, files, migrate, statements
+from perdure.engine import Params, Row, Work, drive, files, forks, migrate, statements
+from perdure.engine.readers import Readers, roll_back
 from perdure.engine.writer import Job, Writer, closed
 
 __all__ = ["SqliteEngine"]
 
 T = TypeVar("T")
 Outcome = tuple[Any, BaseException | None]
-_READERS = 4
 _LONGEST_PAUSE = 30.0
 """Seconds that a fork or `close` waits for transactions to end."""
-_engines: weakref.WeakSet[SqliteEngine] = weakref.WeakSet()
 _abandoned: list[apsw.Connection] = []
 """Connections that must not even be closed: a fork caught them in the middle of something."""
 
@@ -78,7 +73,8 @@ class SqliteEngine:
         self.url = url
         self._sql = statements.load("sqlite")
         self._closed = False
-        self._lost = False
+        self._closing = threading.Lock()
+        self.lost = False
         version = files.inspect(self.place)
         migrate.refuse_newer("sqlite", version, str(self.place.path))
         if version is None and not create:
@@ -87,18 +83,12 @@ class SqliteEngine:
         self._connection: apsw.Connection | None = files.connect(self.place, create=create)
         self._start()
         self._prepare(self._connection)
-        _engines.add(self)
+        forks.watch(self)
 
     def _start(self) -> None:
         self._writer = Writer(self._commit, str(self.place.path or "memory"))
         self._held: Job | None = None
-        self._idle: list[apsw.Connection] = []
-        self._slots: SimpleQueue[None] = SimpleQueue()
-        for _ in range(_READERS):
-            self._slots.put(None)
-        self._taken = 0
-        self._pool: ThreadPoolExecutor | None = None
-        self._pool_lock = threading.Lock()
+        self._readers = Readers(self.place, self._refuse_closed)
 
     def _prepare(self, connection: apsw.Connection) -> None:
         try:
@@ -164,23 +154,23 @@ class SqliteEngine:
                 outcomes.extend(self._saved(connection, tx, job) for job in batch)
             connection.execute("COMMIT")
         except apsw.Error:
-            _roll_back(connection)
+            roll_back(connection)
             raise
         except BaseException:
             # A Ctrl-C that comes while COMMIT runs is raised after it: what was committed stays so.
             if len(outcomes) == len(batch) and not connection.in_transaction:
                 _settle(batch, outcomes)
-            _roll_back(connection)
+            roll_back(connection)
             raise
         _settle(batch, outcomes)
 
     def _for_writing(self) -> apsw.Connection:
         connection = self._connection
         if connection is None:
-            if self._lost:
+            if self.lost:
                 raise _lost(self.place)
             connection = self._connection = files.connect(self.place, create=False)
-        _roll_back(connection)  # nothing, unless a Ctrl-C prevented it when it was due
+        roll_back(connection)  # nothing, unless a Ctrl-C prevented it when it was due
         return connection
 
     def _saved(self, connection: apsw.Connection, tx: SqliteTx, job: Job) -> Outcome:
@@ -206,7 +196,7 @@ class SqliteEngine:
         """Run `work` in a read-only transaction that sees one moment of the database."""
         if self.place.path is None:
             return self.write(work)
-        with self._reader() as connection, files.named_errors(self.place):
+        with self._readers.one() as connection, files.named_errors(self.place):
             connection.execute("BEGIN")
             return drive(work(SqliteTx(connection, self._sql)))
 
@@ -214,35 +204,12 @@ class SqliteEngine:
         """Do what `read` does without blocking the event loop."""
         if self.place.path is None:
             return await self.awrite(work)
-        return await asyncio.get_running_loop().run_in_executor(self._threads(), self.read, work)
-
-    @contextmanager
-    def _reader(self) -> Iterator[apsw.Connection]:
-        self._refuse_closed()
-        self._slots.get()
-        connection: apsw.Connection | None = None
         try:
-            self._refuse_closed()
-            connection = self._idle_reader() or self._open_reader()
-            yield connection
-        finally:
-            try:
-                if connection is not None:
-                    _roll_back(connection)
-                    self._idle.append(connection)
-            finally:
-                self._slots.put(None)
-
-    def _idle_reader(self) -> apsw.Connection | None:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return None
-
-    def _open_reader(self) -> apsw.Connection:
-        connection = files.connect(self.place, create=False)
-        connection.execute("PRAGMA query_only=1")
-        return connection
+            answer = asyncio.get_running_loop().run_in_executor(self._readers.threads(), self.read, work)
+        except RuntimeError:
+            self._refuse_closed()  # closed since the threads were asked for
+            raise
+        return await answer
 
     @contextmanager
     def _own_connection(self) -> Iterator[apsw.Connection]:
@@ -251,13 +218,6 @@ class SqliteEngine:
             yield connection
         finally:
             connection.close()
-
-    def _threads(self) -> ThreadPoolExecutor:
-        with self._pool_lock:
-            self._refuse_closed()
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(_READERS, thread_name_prefix="perdure-reader")
-            return self._pool
 
     # Life
 
@@ -277,39 +237,23 @@ class SqliteEngine:
     def _refuse_closed(self) -> None:
         if self._closed:
             raise closed()
-        if self._lost:
+        if self.lost:
             raise _lost(self.place)
 
     def close(self) -> None:
         """Serve those in line, then close every connection; later calls raise ClosedError."""
-        with self._pool_lock:
+        with self._closing:
             if self._closed:
                 return
             self._closed = True
         self._writer.close()
-        if self._pool is not None:
-            self._pool.shutdown(wait=True)
-        self._take_slots()
-        for connection in (*self._idle, self._connection):
+        self._readers.end_threads()
+        self._readers.hold(_LONGEST_PAUSE)
+        for connection in (*self._readers.idle, self._connection):
             if connection is not None:
                 connection.close()
-        self._idle.clear()
-        self._give_slots()
-
-    def _take_slots(self) -> bool:
-        """Keep everybody from reading; whether all who did have ended in time."""
-        try:
-            while self._taken < _READERS:
-                self._slots.get(timeout=_LONGEST_PAUSE)
-                self._taken += 1
-        except Empty:
-            return False
-        return True
-
-    def _give_slots(self) -> None:
-        while self._taken:
-            self._taken -= 1
-            self._slots.put(None)
+        self._readers.idle.clear()
+        self._readers.release()
 
     # Forks
 
@@ -321,12 +265,12 @@ class SqliteEngine:
             self._held = self._writer.hold(_LONGEST_PAUSE)
         except errors.ClosedError:
             return
-        self._lost = self._lost or not (self._take_slots() and self._held)
+        self.lost = self.lost or not (self._readers.hold(_LONGEST_PAUSE) and self._held)
 
     def after_fork_in_parent(self, *, lost: bool) -> None:
         """Go on as if nothing had been."""
-        self._lost = lost
-        self._give_slots()
+        self.lost = lost
+        self._readers.release()
         if self._held is not None:
             self._writer.release(self._held)
             self._held = None
@@ -340,8 +284,8 @@ class SqliteEngine:
         """
         if self._closed:
             return
-        inherited = [connection for connection in (*self._idle, self._connection) if connection is not None]
-        if self._lost:
+        inherited = [connection for connection in (*self._readers.idle, self._connection) if connection is not None]
+        if self.lost:
             _abandoned.extend(inherited)
             self._connection = None
         elif self.place.path is not None:
@@ -362,11 +306,6 @@ async def _settings(tx: Any) -> dict[str, object]:
     return {name: tx._connection.pragma(name) for name in names}  # noqa: SLF001 - this module's own
 
 
-def _roll_back(connection: apsw.Connection) -> None:
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")
-
-
 def _settle(batch: list[Job], outcomes: list[Outcome]) -> None:
     for job, (value, error) in zip(batch, outcomes, strict=True):
         job.settle(value, error)
@@ -382,37 +321,4 @@ def _lost(place: files.Place) -> errors.DatabaseUnavailableError:
     return errors.DatabaseUnavailableError(
         f"{place.url}: this process was forked while the database was in use for over {_LONGEST_PAUSE:g} s, so it "
         "can't be used here. Fork when the memory is idle, or start processes with 'spawn'."
-    )
-
-
-class _Forks:
-    """What happens to every engine when the process forks."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._lost: dict[SqliteEngine, bool] = {}
-
-    def before(self) -> None:
-        self._lock.acquire()
-        self._lost = {engine: engine._lost for engine in list(_engines)}  # noqa: SLF001 - this module's own
-        for engine in self._lost:
-            engine.before_fork()
-
-    def after_in_parent(self) -> None:
-        for engine, lost in self._lost.items():
-            engine.after_fork_in_parent(lost=lost)
-        self._lost = {}
-        self._lock.release()
-
-    def after_in_child(self) -> None:
-        for engine in self._lost:
-            engine.after_fork_in_child()
-        self._lost = {}
-        self._lock = threading.Lock()
-
-
-_forks = _Forks()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_forks.before, after_in_parent=_forks.after_in_parent, after_in_child=_forks.after_in_child
     )
