@@ -73,7 +73,12 @@ class Memory:
         return cls(Calls(engine, codec, Caches(), scope))
 
     def scope(self, *, tenant: str | None = None, subject: str | None = None) -> Memory:
-        """Return a view of this memory for a tenant or subject; it shares the engine, which the memory closes."""
+        """Return a view of this memory for a tenant or subject; it shares the engine, which the memory closes.
+
+        The tenant is a wall: no call of the view gets past it. The subject narrows `threads` and is
+        recorded with what the view stores; a thread's own id still finds it for the checkpointer.
+        Raises InvalidIdError if this memory is a view of another tenant or subject already.
+        """
         return _View(self, self._calls.within(tenant, subject))
 
     def register(self, *graphs_or_types: object) -> None:

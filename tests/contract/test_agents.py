@@ -50,6 +50,48 @@ def test_a_message_changed_in_place_is_never_seen_by_another_read_nor_stored_aga
         assert all(item.content != "changed" for item in found.values.get("messages", []))
 
 
+def test_a_reader_can_not_reach_into_a_run_that_is_under_way(memory):
+    """Somebody masks text for display while the run that holds the same messages goes on."""
+
+    def look(_):
+        for message in memory.checkpointer.get_tuple(config("t1")).checkpoint["channel_values"]["messages"]:
+            message.content = message.content.replace("4111", "****")
+        return {"messages": [AIMessage("seen", id="a1")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("look", look)
+    builder.add_node("after", lambda state: {"messages": [AIMessage(state["messages"][0].text, id="a2")]})
+    builder.add_edge(START, "look")
+    builder.add_edge("look", "after")
+    graph = builder.compile(checkpointer=memory.checkpointer)
+    live = graph.invoke({"messages": [HumanMessage("card 4111", id="h1")]}, config("t1"), durability="sync")
+    assert [message.text for message in live["messages"]] == ["card 4111", "seen", "card 4111"]
+    assert graph.get_state(config("t1")).values == live
+
+
+def test_two_readers_and_two_places_in_a_list_never_share_a_message(memory, saver):
+    same = [HumanMessage("same"), HumanMessage("same")]
+    where = put(saver, config(), {"messages": same})
+    first, second = values_of(saver, where)["messages"], values_of(saver, where)["messages"]
+    assert len({id(message) for message in [*first, *second]}) == 4
+    run = config("t1", where["configurable"]["checkpoint_id"], __pregel_runtime=None)
+    held = memory.checkpointer.get_tuple(run).checkpoint["channel_values"]["messages"]
+    assert held[0] is not held[1]
+    history = [found.checkpoint["channel_values"]["messages"] for found in saver.list(config())]
+    assert history[0][0] is not first[0]
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, True), (True, 1), (1, 1.0), ("a", ["a"]), ((1,), [1])])
+def test_a_change_to_an_equal_value_of_another_type_is_a_change(memory, saver, before, after):
+    message = AIMessage("a", id="1", additional_kwargs={"n": before})
+    first = put(saver, config(), {"messages": [message]})
+    message.additional_kwargs["n"] = after
+    later = put(saver, first, {"messages": [message]}, versions={"messages": 2}, step=1)
+    memory.checkpointer._calls.caches.drop("default", "t1")
+    found = values_of(saver, later)["messages"][0].additional_kwargs["n"]
+    assert (found, type(found)) == (after, type(after))
+
+
 def test_a_change_in_place_that_a_step_makes_is_seen_by_the_put_that_lists_the_channel(memory, saver):
     message = HumanMessage("first", id="m1")
     parent = put(saver, config(), {"messages": [message]})

@@ -124,6 +124,23 @@ def test_a_fork_begins_as_the_thread_was_at_a_checkpoint_and_goes_its_own_way(me
     assert threads.get("d") is None
 
 
+def test_a_fork_and_a_thread_without_a_run_have_the_status_and_turns_of_what_is_left(memory, threads):
+    saver = memory.checkpointer
+    first = put(saver, config("a"), {"n": 1}, source="input", step=-1, run_id="r1")
+    second = put(saver, first, {"n": 2}, versions={"n": 2}, source="input", step=1, run_id="r2")
+    saver.put_writes(second, [("__interrupt__", "sure?")], "task")
+    assert (threads.get("a").status, threads.get("a").turns) == ("interrupted", 2)
+    forked = threads.fork("a", "b", checkpoint_id=first["configurable"]["checkpoint_id"])
+    assert (forked.status, forked.turns) == ("idle", 1)
+    saver.prune(["a"])
+    assert (threads.get("a").status, threads.get("a").turns) == ("interrupted", 2)
+    third = put(saver, second, {"n": 3}, versions={"n": 3}, source="input", step=2, run_id="r3")
+    saver.put_writes(third, [("__error__", "broken")], "task")
+    assert threads.get("a").status == "error"
+    saver.delete_for_runs(["r3"])
+    assert (threads.get("a").status, threads.get("a").turns) == ("interrupted", 2)
+
+
 def test_stats_count_what_each_channel_holds(memory, threads):
     made = conversation(memory)
     memory.checkpointer.put_writes(made[-1], [("files", {"f": "x " * 500})], "task")
@@ -158,3 +175,8 @@ def test_a_status_or_tag_that_can_not_be_is_refused(memory, threads):
         threads.tag("a", add="food")
     with pytest.raises(errors.InvalidIdError):
         threads.tag("a", add=["with\nnewline"])
+    for wrong in (["a"], 5, ""):
+        with pytest.raises(errors.InvalidIdError):
+            threads.list(title=wrong)
+        with pytest.raises(errors.InvalidIdError):
+            threads.list(tag=wrong)

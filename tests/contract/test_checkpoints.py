@@ -218,6 +218,31 @@ def test_a_listing_without_a_thread_shows_all_threads_of_the_tenant_only(memory,
     assert {item.config["configurable"]["thread_id"] for item in found} == {"a", "b"}
 
 
+def test_a_listing_of_one_checkpoint_keeps_to_its_conditions(saver):
+    first = put(saver, config(), {"n": 1})
+    second = put(saver, first, {"n": 2}, step=1)
+    child = put(saver, config(ns="child:1"), {"c": 1})
+    one = {"configurable": {"thread_id": "t1", "checkpoint_id": child["configurable"]["checkpoint_id"]}}
+    assert [found.config["configurable"]["checkpoint_ns"] for found in saver.list(one)] == ["child:1"]
+    assert len(saver.list(first, before=second)) == 1
+    assert saver.list(second, before=second) == []
+    assert saver.list(second, before=first) == []
+
+
+@pytest.mark.parametrize("call", ["prune", "delete_for_runs"])
+def test_a_string_is_no_list_of_ids(saver, call):
+    put(saver, config("a"), {"n": 1}, run_id="b")
+    with pytest.raises(errors.InvalidInputError, match="list"):
+        getattr(saver, call)("ab")
+    assert saver.get_tuple(config("a")) is not None
+
+
+@pytest.mark.parametrize("odd", [{"type": ["string", "null"], "content": "x"}, (["a"], "b"), 7, {"role": {}}])
+def test_a_first_message_of_any_form_is_no_obstacle(memory, saver, odd):
+    put(saver, config(), {"messages": [odd]}, source="input", step=-1)
+    assert memory.threads.get("t1").title is None
+
+
 def test_before_a_parents_checkpoint_means_before_the_step_that_called_the_subgraph(saver):
     """A slow save: the parent's checkpoint lands after those its subgraph made in the step that it begins."""
     first = put(saver, config(), {"n": 1}, step=0)
@@ -271,6 +296,17 @@ def test_tenants_see_nothing_of_each_other(memory, styled):
 def test_a_run_can_not_leave_the_tenant_its_view_is_bound_to(memory):
     with pytest.raises(errors.InvalidIdError, match="bound to 'acme'"):
         memory.scope(tenant="acme").checkpointer.get_tuple(config(tenant_id="other"))
+
+
+def test_a_view_can_not_be_widened_again(memory):
+    view = memory.scope(tenant="acme", subject="u1")
+    assert view.scope(tenant="acme").url == memory.url
+    with pytest.raises(errors.InvalidIdError, match="bound to 'acme'"):
+        view.scope(tenant="other")
+    with pytest.raises(errors.InvalidIdError, match="bound to 'u1'"):
+        view.scope(subject="u2")
+    with pytest.raises(errors.InvalidIdError, match="bound to 'u1'"):
+        put(view.checkpointer, config(subject_id="u2"), {"n": 1})
 
 
 def test_a_call_without_a_tenant_is_refused_where_one_is_required(url):

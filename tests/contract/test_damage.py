@@ -12,6 +12,7 @@ from langchain_core.messages import HumanMessage
 from tests.support import config, put
 
 from perdure import Memory, errors
+from perdure.core.values import DEEPEST
 
 TABLES = ("entries", "checkpoints", "writes")
 
@@ -98,7 +99,7 @@ def test_bytes_without_our_envelope_are_an_error(raw):
 def test_values_nested_as_deep_as_allowed_come_back(memory, saver):
     for width in (1, 3, 40):
         value = "the innermost"
-        for level in range(90):
+        for level in range(DEEPEST - 3):
             value = {f"{level} {n}": value if not n else f"padding {n} " * 10 for n in range(width)}
         where = put(saver, config(f"wide {width}"), {"v": value})
         calls = memory.checkpointer._calls

@@ -15,8 +15,8 @@ from perdure.core.values import DEEPEST, LIST, NAMED, NESTED, PIECES, REF, renam
 
 __all__ = ["Decoder", "contents", "places"]
 
-MOST_ENTRIES = DEEPEST + 16
-"""Entries inside entries: at most one for each level, and the nodes of a long list."""
+MOST_ENTRIES = 3 * DEEPEST + 16
+"""Entries inside entries: a few for each level, and the nodes of a long list; more lead in a circle."""
 
 _obj_of = operator.attrgetter("obj")
 
@@ -46,12 +46,21 @@ def places(codec: Codec, packed: bytes, where: str) -> list[tuple[int, int, int,
 
 
 class Decoder:
-    """Puts values together from a thread's cache, which must hold every entry they point to."""
+    """Puts values together from a thread's cache, which must hold every entry they point to.
 
-    def __init__(self, codec: Codec, cache: Cache, where: str) -> None:
+    `shared`: messages are the objects that the process keeps, for a run that goes on with them and
+    stores them again. Any other reader gets objects of its own, so that what it changes in place
+    reaches nobody. With a `pool`, the snapshots of one listing share theirs.
+    """
+
+    def __init__(
+        self, codec: Codec, cache: Cache, where: str, *, shared: bool = False, pool: dict[Slot, Slot] | None = None
+    ) -> None:
         self.codec = codec
         self.cache = cache
         self.where = where
+        self.shared = shared
+        self.pool = pool
         self._depth = 0
 
     def value(self, packed: bytes) -> Any:
@@ -71,7 +80,7 @@ class Decoder:
     def _point(self, code: int, payload: bytes) -> object:
         if code == REF:
             log, pos = ormsgpack.unpackb(payload)
-            return self._object(self.cache.logs[log][pos])
+            return self._objects([self.cache.logs[log][pos]])[0]
         if code == NAMED:
             log, pos, name = ormsgpack.unpackb(payload)
             # Made anew: the two messages must not share what a caller might change.
@@ -118,17 +127,47 @@ class Decoder:
         return mixed
 
     def _objects(self, slots: list[Slot]) -> list[Any]:
+        if not self.shared and self.pool is None:
+            return list(map(self._fresh, slots))
+        if self.pool is not None:
+            slots = list(map(self._own, slots))
         objects = list(map(_obj_of, slots))
-        if type(None) not in set(map(type, objects)) and same_fields(slots, objects):
+        if type(None) in set(map(type, objects)) or not same_fields(slots, objects):
+            objects = list(map(self._object, slots))
+        if len(set(map(id, objects))) == len(objects):
             return objects
-        return list(map(self._object, slots))
+        return self._apart(slots, objects)
+
+    def _apart(self, slots: list[Slot], objects: list[Any]) -> list[Any]:
+        """Return an object of its own for each place of an entry that is in a list twice."""
+        seen: set[int] = set()
+        found: list[Any] = []
+        for slot, obj in zip(slots, objects, strict=True):
+            found.append(self._fresh(slot) if id(obj) in seen else obj)
+            seen.add(id(obj))
+        return found
+
+    def _own(self, slot: Slot) -> Slot:
+        """Return this listing's own slot for an entry."""
+        pool = self.pool if self.pool is not None else {}
+        own = pool.get(slot)
+        if own is None:
+            own = pool[slot] = Slot(slot.packed)
+        return own
 
     def _object(self, slot: Slot) -> Any:
         if slot.obj is not None and (type(slot.obj) in UNCHANGING or slot.holds(slot.obj)):
             return slot.obj
-        value = self.value(contents(slot.packed or b""))
-        if type(value) in UNCHANGING:
+        value = self._fresh(slot)
+        if self.pool is not None:
+            slot.obj, slot.kept = value, fields_of(value) if self.codec.is_message(value) else None
+        elif type(value) in UNCHANGING:
             self.cache.adopt(slot, value)
         elif self.codec.is_message(value):
             self.cache.adopt(slot, value, fields_of(value))
         return value
+
+    def _fresh(self, slot: Slot) -> Any:
+        if type(slot.obj) in UNCHANGING:
+            return slot.obj
+        return self.value(contents(slot.packed or b""))

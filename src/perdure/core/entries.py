@@ -7,7 +7,7 @@ recognises a message it has stored before by its identity, without encoding it a
 
 from __future__ import annotations
 
-import copy
+import marshal
 import operator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,14 +19,15 @@ __all__ = ["UNCHANGING", "Cache", "Caches", "Slot", "fields_of", "same_fields"]
 UNCHANGING = frozenset({str, bytes})
 """Types of large values that nobody can change in place, so that identity is proof enough."""
 
-_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
+_PLAIN = frozenset({str, bytes, type(None)})
 _EMPTY = frozenset({list, dict})
-_SLOT_BYTES = 600
+_SLOT_BYTES = 1500
 SIGHTINGS = 10_000
 """Threads for which a process remembers the generation it saw."""
 
 _dict_of = operator.attrgetter("__dict__")
 _extra_of = operator.attrgetter("__pydantic_extra__")
+_private_of = operator.attrgetter("__pydantic_private__")
 
 
 class Slot:
@@ -57,22 +58,47 @@ class Slot:
         return self.obj is obj and self.kept is not None and _unchanged(obj, self.kept)
 
 
+class _Image:
+    """What a compound field held, to the type of each part: true is not 1, and 1.0 is neither."""
+
+    __slots__ = ("data",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: Any) -> None:
+        self.data = marshal.dumps(value, 2)  # only ever compared, never loaded
+
+    def __eq__(self, other: object) -> bool:
+        given: Any = other
+        try:
+            return marshal.dumps(given, 2) == self.data
+        except ValueError:
+            return False
+
+
 def fields_of(obj: object) -> dict[str, Any] | None:
     """Return a copy of an object's fields that a change in place can't reach; None: not comparable."""
-    if getattr(obj, "__pydantic_extra__", None):
+    if getattr(obj, "__pydantic_extra__", None) or getattr(obj, "__pydantic_private__", None):
         return None
-    return {name: _copy(value) for name, value in vars(obj).items()}
+    try:
+        return {name: _copy(value) for name, value in vars(obj).items()}
+    except ValueError:  # a field holds what marshal does not know
+        return None
 
 
 def _copy(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
-    return value.copy() if not value and type(value) in _EMPTY else copy.deepcopy(value)
+    return value.copy() if not value and type(value) in _EMPTY else _Image(value)
 
 
 def _unchanged(obj: object, kept: dict[str, Any]) -> bool:
+    extra = getattr(obj, "__pydantic_extra__", None) or getattr(obj, "__pydantic_private__", None)
+    return not extra and _equal(vars(obj), kept)
+
+
+def _equal(found: object, kept: object) -> bool:
     try:
-        return bool(vars(obj) == kept) and not getattr(obj, "__pydantic_extra__", None)
+        return bool(found == kept)
     except Exception:  # noqa: BLE001 - an array in a field can't say whether it equals; then encode again
         return False
 
@@ -80,9 +106,9 @@ def _unchanged(obj: object, kept: dict[str, Any]) -> bool:
 def same_fields(slots: list[Slot], objects: list[Any]) -> bool:
     """Whether every object still has the fields that its slot kept: the bulk form of `Slot.holds`."""
     try:
-        kept = [slot.kept for slot in slots]
-        return list(map(_dict_of, objects)) == kept and not any(map(_extra_of, objects))
-    except Exception:  # noqa: BLE001 - as above; the caller then looks at each object
+        extra = any(map(_extra_of, objects)) or any(map(_private_of, objects))
+        return not extra and _equal(list(map(_dict_of, objects)), [slot.kept for slot in slots])
+    except AttributeError:  # not all are messages; the caller then looks at each object
         return False
 
 
@@ -114,7 +140,7 @@ class Cache:
         while (following := have.get(end := len(run))) is not None:
             run[end : end + 1] = [following]  # another thread may have put the same one there meanwhile
         if kept is slot:
-            self.size += len(slot.packed or b"") + _SLOT_BYTES
+            self.size += 3 * len(slot.packed or b"") + _SLOT_BYTES  # the bytes, the object, the copy of its fields
             if slot.digest:
                 self.by_digest[slot.digest] = slot
         if slot.obj is not None:
@@ -154,7 +180,7 @@ class Cache:
         """Return the (start, end) of the parts of a range that are not kept."""
         have = self.logs.get(log, {})
         if end - start > len(have):
-            kept = sorted(pos for pos in have if start <= pos < end)
+            kept = sorted(pos for pos in list(have) if start <= pos < end)  # others may be adding just now
         else:
             kept = [pos for pos in range(start, end) if pos in have]
         gaps: list[tuple[int, int]] = []

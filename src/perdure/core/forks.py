@@ -44,7 +44,7 @@ async def _cut(unit: Unit, codec: Codec, thread: str, generation: int, checkpoin
     if any(record.parent == last.seq for key, record in found.items() if key[0] == 0):
         # What its tasks went on to produce belongs to the steps that are left out.
         await unit.run("writes_delete_of", generation=generation, seq=last.seq)
-    await pruning.remove(unit, codec, thread, set(found) - keep)
+    await pruning.remove(unit, codec, thread, set(found) - keep, turns=True)
 
 
 def _line(found: Mapping[tuple[int, int], Record], last: Record) -> dict[int, str]:

@@ -14,7 +14,7 @@ from perdure.core.unit import Unit
 from perdure.engine import Row
 from perdure.model import Address
 
-__all__ = ["Before", "Found", "get", "history", "metadata_matches", "page"]
+__all__ = ["Before", "Found", "get", "history", "metadata_matches", "named", "page"]
 
 
 @dataclass(slots=True)
@@ -133,6 +133,30 @@ async def page(  # noqa: PLR0913 - one page of one listing
         rows = await _only_before(unit, codec, address, generation, rows, before)
     cache = caches.at(address.tenant, address.thread, generation, state.epoch)
     return after, await _complete(unit, codec, cache, address, rows)
+
+
+async def named(
+    unit: Unit,
+    codec: Codec,
+    caches: Caches,
+    address: Address,
+    all_spaces: bool,
+    before: Before | None,
+) -> list[Found]:
+    """Return the checkpoint that an address names, if it is before another one; looked for in every namespace."""
+    state = await threads.find(unit, address.thread)
+    if state is None or address.checkpoint is None:
+        return []
+    packed, generation = ids.pack(address.checkpoint), state.generation
+    if all_spaces:
+        rows = await unit.all("checkpoint_anywhere", generation=generation, id=packed)
+    else:
+        ns = await writes.space(unit, generation, address.ns)
+        rows = await unit.all("checkpoint_get", generation=generation, ns=ns if ns is not None else -1, id=packed)
+    if before is not None:
+        rows = await _only_before(unit, codec, address, generation, rows, before)
+    cache = caches.at(address.tenant, address.thread, generation, state.epoch)
+    return await _complete(unit, codec, cache, address, rows)
 
 
 async def _only_before(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perdure.core import logs, records, threads, writes
+from perdure.core import checkpoints, logs, records, threads, writes
 from perdure.model import Address
 
 if TYPE_CHECKING:
@@ -54,12 +54,15 @@ async def delete_runs(unit: Unit, codec: Codec, runs: list[str]) -> int:
             state = await threads.find(unit, thread)
             if state is not None:
                 rows = await unit.all("run_checkpoints", generation=state.generation, run=run)
-                gone += await remove(unit, codec, thread, {(ns, seq) for ns, seq in rows})
+                gone += await remove(unit, codec, thread, {(ns, seq) for ns, seq in rows}, turns=True)
     return gone
 
 
-async def remove(unit: Unit, codec: Codec, thread: str, doomed: set[Key]) -> int:
-    """Remove checkpoints; survivors get the nearest ancestor that is left as parent, or none."""
+async def remove(unit: Unit, codec: Codec, thread: str, doomed: set[Key], *, turns: bool = False) -> int:
+    """Remove checkpoints; survivors get the nearest ancestor that is left as parent, or none.
+
+    `turns`: those that go take their turns with them. A thread that is only pruned keeps its count.
+    """
     state = await threads.find(unit, thread)
     if state is None or not doomed:
         return 0
@@ -68,6 +71,7 @@ async def remove(unit: Unit, codec: Codec, thread: str, doomed: set[Key]) -> int
     if doomed >= set(links):
         await threads.delete(unit, thread)
         return len(doomed)
+    inputs = await _inputs(unit, codec, generation, doomed) if turns else 0
     for (ns, seq), parent in links.items():
         if (ns, seq) in doomed:
             await unit.run("checkpoint_delete", generation=generation, ns=ns, seq=seq)
@@ -78,8 +82,26 @@ async def remove(unit: Unit, codec: Codec, thread: str, doomed: set[Key]) -> int
                 ancestor = links.get((ns, ancestor))
             await unit.run("checkpoint_reparent", generation=generation, ns=ns, seq=seq, parent=ancestor)
     await _collect(unit, codec, thread, state)
-    await unit.run("thread_recount", thread=thread)
+    parents = [parent for (ns, seq), parent in links.items() if (ns, seq) not in doomed and parent is not None]
+    status = await _status(unit, codec, generation)
+    forked = int(state.forked and len(parents) > len(set(parents)))
+    await unit.run("thread_recount", thread=thread, turns=inputs, status=status, forked=forked)
     return len(doomed)
+
+
+async def _inputs(unit: Unit, codec: Codec, generation: int, doomed: set[Key]) -> int:
+    """Return how many of these checkpoints began a turn."""
+    rows = await unit.all("checkpoint_rows", generation=generation)
+    found = [records.load(codec, row, "a thread") for row in rows if row[0] == 0 and (0, row[1]) in doomed]
+    return sum(record.metadata.get("source") == "input" for record in found)
+
+
+async def _status(unit: Unit, codec: Codec, generation: int) -> str:
+    """Return what the newest checkpoint of the root says of a thread."""
+    head = await unit.one("checkpoint_head_seq", generation=generation, ns=0)
+    rows = await unit.all("writes_of", generation=generation, seq=head[0]) if head else []
+    found = [write.channel for _, payload in rows for write in writes.load(codec, payload, "a thread")[1]]
+    return checkpoints.status_of(set(found))
 
 
 async def _collect(unit: Unit, codec: Codec, thread: str, state: threads.State) -> None:

@@ -35,6 +35,7 @@ class State:
     status: str
     title: str | None
     subject: str | None
+    forked: int = 0
 
 
 async def find(unit: Unit, thread: str) -> State | None:
@@ -205,6 +206,6 @@ def _read_cursor(cursor: str | None) -> tuple[int, str]:
         place = int(updated_at), thread
     except (ValueError, TypeError):
         raw, place = b"", (0, "")
-    if len(raw) < 5 or binascii.crc32(raw[4:]).to_bytes(4, "big") != raw[:4]:
+    if len(raw) < 5 or not 0 <= place[0] <= _END or binascii.crc32(raw[4:]).to_bytes(4, "big") != raw[:4]:
         raise errors.InvalidCursorError("the cursor was not made by this listing; start again without one")
     return place

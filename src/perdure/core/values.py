@@ -30,8 +30,8 @@ WIDE = 32
 
 TAIL = 16
 """Elements at a list's end that are looked at one by one: the ones a step has added or changed."""
-DEEPEST = 95
-"""Levels of nesting in one value."""
+DEEPEST = 48
+"""Levels of nesting in one value; containers other than lists and dictionaries count twice."""
 
 REF, LIST, DICT, PIECES, NAMED = 100, 101, 102, 103, 104
 """The codec's extension codes that point to entries. NAMED: a message kept without its id, and the id."""

@@ -35,7 +35,8 @@ class Catalogue:
     ) -> Page:
         """Return threads that match every given filter, newest first, at most `limit` (up to 1,000).
 
-        `title` finds text anywhere in titles; `cursor` is the one of the page before.
+        `title` finds text anywhere in titles, in capital or small ASCII letters and other letters as
+        they are written; `cursor` is the one of the page before.
         """
         found: Page = self._calls.read(*self._list(subject, status, tag, title, limit, cursor))
         return found
@@ -141,6 +142,8 @@ class Catalogue:
         threads.check_limit(limit)
         if status is not None and status not in threads.STATUSES:
             raise errors.InvalidInputError(f"status must be one of {', '.join(threads.STATUSES)}, not {status!r}")
+        title = None if title is None else ids.check(title, "title", longest=LONGEST_TITLE)
+        tag = None if tag is None else ids.check(tag, "tag")
         bound = self._calls.scope.subject
         if bound is not None and subject not in {None, bound}:
             raise errors.InvalidIdError(f"this view is bound to subject {bound!r}; it can't list those of {subject!r}")

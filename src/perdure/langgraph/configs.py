@@ -34,10 +34,7 @@ class Scope:
         if given is not None:
             tenant = ids.check(given, "configurable['tenant_id']")
             if self.named and tenant != self.tenant:
-                raise errors.InvalidIdError(
-                    f"the run names tenant {tenant!r}, but this view is bound to {self.tenant!r}; "
-                    "use memory.scope(tenant=…) for the other one, or drop tenant_id from the run"
-                )
+                raise _bound("tenant", self.tenant, tenant)
             return tenant
         if self.required and not self.named:
             raise errors.InvalidIdError(
@@ -49,14 +46,32 @@ class Scope:
     def subject_for(self, configurable: Mapping[str, Any]) -> str | None:
         """Return the subject of a run, or of this scope."""
         given = configurable.get("subject_id")
-        return self.subject if given is None else ids.check(given, "configurable['subject_id']")
+        if given is None:
+            return self.subject
+        subject = ids.check(given, "configurable['subject_id']")
+        if self.subject is not None and subject != self.subject:
+            raise _bound("subject", self.subject, subject)
+        return subject
 
     def narrowed(self, tenant: str | None, subject: str | None) -> Scope:
         """Return this scope with a tenant or subject of its own."""
         found = self
         if tenant is not None:
+            if self.named and tenant != self.tenant:
+                raise _bound("tenant", self.tenant, tenant)
             found = replace(found, tenant=ids.check(tenant, "tenant"), named=True)
-        return found if subject is None else replace(found, subject=ids.check(subject, "subject"))
+        if subject is not None:
+            if self.subject is not None and subject != self.subject:
+                raise _bound("subject", self.subject, subject)
+            found = replace(found, subject=ids.check(subject, "subject"))
+        return found
+
+
+def _bound(what: str, bound: str, asked: object) -> errors.InvalidIdError:
+    return errors.InvalidIdError(
+        f"this view is bound to {bound!r}, and {what} {asked!r} was named; take a view of the memory itself for the "
+        f"other one (memory.scope({what}=…)), or leave {what}_id out of the run"
+    )
 
 
 def address(scope: Scope, config: RunnableConfig) -> Address:

@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple
 
 from perdure.core import lookups, threads
+from perdure.core.entries import Slot
 from perdure.core.ids import check
 from perdure.langgraph import configs, snapshots
 from perdure.langgraph.calls import Calls
@@ -39,6 +40,7 @@ class Listing:
         self._left = None if limit is None else threads.check_limit(limit, largest=_LARGEST)
         self._before = _before(before)
         self._below = _TOP
+        self._pool: dict[Slot, Slot] = {}
         self._cursor: str | None = None
         self._queue: list[Address] = []
         self._ended = self._left == 0
@@ -68,7 +70,7 @@ class Listing:
         self._below, found = result
         for item in found:
             if lookups.metadata_matches(item.record.metadata, self._filter):
-                yield snapshots.tuple_of(self._calls.codec, item, self._config)
+                yield snapshots.tuple_of(self._calls.codec, item, self._config, self._pool)
                 if self._left is not None:
                     self._left -= 1
                     if not self._left:
@@ -96,13 +98,14 @@ class Listing:
         )
 
     async def _one(self, unit: Any, address: Address) -> tuple[int, list[lookups.Found]]:
-        _, found = await lookups.get(unit, self._calls.codec, self._calls.caches, address)
-        return 0, [found] if found else []
+        calls = self._calls
+        found = await lookups.named(unit, calls.codec, calls.caches, address, self._all_spaces, self._before)
+        return 0, found
 
     def _more_threads(self) -> Callable[..., Any]:
-        cursor = self._cursor
+        cursor, subject = self._cursor, self._calls.scope.subject
         return lambda unit: threads.page(
-            unit, subject=None, status=None, tag=None, title=None, limit=threads.PAGE, cursor=cursor
+            unit, subject=subject, status=None, tag=None, title=None, limit=threads.PAGE, cursor=cursor
         )
 
 

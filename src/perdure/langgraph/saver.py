@@ -147,6 +147,11 @@ class Saver(BaseCheckpointSaver[str]):
         await self._calls.awrite(*self._delete(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints that runs have made.
+
+        A saver sees a run's id only where the run's config names it as
+        ``{"configurable": {"run_id": …}}`` or in its metadata; LangGraph tells it no other.
+        """
         self._calls.write(*self._delete_runs(run_ids))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
@@ -242,7 +247,7 @@ class Saver(BaseCheckpointSaver[str]):
         return self._calls.tenant(), lambda unit: threads.delete(unit, thread)
 
     def _delete_runs(self, run_ids: Sequence[str]) -> tuple[str, Callable[..., Any]]:
-        runs = [ids.check(run, "run_id") for run in run_ids]
+        runs = _each(run_ids, "run_ids")
         return self._calls.tenant(), lambda unit: pruning.delete_runs(unit, self._codec, runs)
 
     def _copy(self, source_id: str, target_id: str) -> tuple[str, Callable[..., Any]]:
@@ -252,7 +257,7 @@ class Saver(BaseCheckpointSaver[str]):
     def _prune(self, thread_ids: Sequence[str], strategy: str) -> Iterator[tuple[str, Callable[..., Any]]]:
         if strategy not in _STRATEGIES:
             raise errors.InvalidInputError(f"strategy must be one of {', '.join(_STRATEGIES)}, not {strategy!r}")
-        for thread_id in [ids.check(thread, "thread_id") for thread in thread_ids]:
+        for thread_id in _each(thread_ids, "thread_ids"):  # all are checked before the first goes
             if strategy == "delete":
                 yield self._delete(thread_id)
             else:
@@ -260,3 +265,10 @@ class Saver(BaseCheckpointSaver[str]):
 
     def _keep_latest(self, thread: str) -> Callable[..., Any]:
         return lambda unit: pruning.keep_latest(unit, self._codec, thread)
+
+
+def _each(given: Sequence[str], what: str) -> list[str]:
+    """Return ids from a list of them. A string is no list of its letters."""
+    if isinstance(given, str):
+        raise errors.InvalidInputError(f"{what} is a list: [{given!r}]")
+    return [ids.check(one, what) for one in given]

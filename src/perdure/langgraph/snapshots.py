@@ -10,6 +10,7 @@ from langgraph.checkpoint.base import Checkpoint, CheckpointTuple, DeltaChannelH
 
 from perdure.core.codec import Codec
 from perdure.core.decoding import Decoder
+from perdure.core.entries import Slot
 from perdure.core.lookups import Found
 from perdure.langgraph.configs import config_of
 from perdure.model import Address
@@ -17,10 +18,12 @@ from perdure.model import Address
 __all__ = ["delta_history", "tuple_of"]
 
 
-def tuple_of(codec: Codec, found: Found, given: RunnableConfig | None) -> CheckpointTuple:
+def tuple_of(
+    codec: Codec, found: Found, given: RunnableConfig | None, pool: dict[Slot, Slot] | None = None
+) -> CheckpointTuple:
     """Decode a checkpoint. Raises a StoredValueError that names the thread for what can't be read."""
     record, address = found.record, found.address
-    decoder = Decoder(codec, found.cache, str(address))
+    decoder = Decoder(codec, found.cache, str(address), shared=pool is None and _is_of_run(given), pool=pool)
     checkpoint = {
         "v": record.v,
         "id": record.id,
@@ -39,6 +42,11 @@ def tuple_of(codec: Codec, found: Found, given: RunnableConfig | None) -> Checkp
         parent_config=config_of(parent, given) if parent else None,
         pending_writes=_pending(decoder, found),
     )
+
+
+def _is_of_run(given: RunnableConfig | None) -> bool:
+    """Whether a config is that of a graph's run, which carries LangGraph's own keys."""
+    return any(key.startswith("__pregel_") for key in (given or {}).get("configurable") or {})
 
 
 def _pending(decoder: Decoder, found: Found, channel: str | None = None) -> list[PendingWrite]:

@@ -35,4 +35,4 @@ def _human(message: object) -> str | None:
         role, content = message
     elif isinstance(message, str):
         role, content = "human", message
-    return str(content) if role in {"human", "user"} and isinstance(content, str) else None
+    return str(content) if role in ("human", "user") and isinstance(content, str) else None

@@ -125,6 +125,8 @@ def unpack(registry: Registry, data: bytes, *, where: str, refs: Refs | None, op
     except errors.UnknownTypeError as error:
         raise _unknown(registry, data, error.tag, where, refs) from None
     except errors.CorruptValueError as error:
+        if where and str(error).startswith(where):  # said already, by what an entry inside found
+            raise
         raise errors.CorruptValueError(f"{where or 'A stored value'} is damaged: {error}.") from error
     except errors.PerdureError as error:
         raise type(error)(f"{where or 'A stored value'}: {error}") from error

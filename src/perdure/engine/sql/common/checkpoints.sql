@@ -12,12 +12,13 @@ RETURNING ns;
 -- name: space_name
 SELECT name FROM spaces WHERE tenant = :tenant AND generation = :generation AND ns = :ns;
 
--- name: spaces_of
-SELECT ns, name FROM spaces WHERE tenant = :tenant AND generation = :generation ORDER BY ns;
-
 -- name: checkpoint_get
 SELECT ns, seq, id, parent, payload FROM checkpoints
 WHERE tenant = :tenant AND generation = :generation AND ns = :ns AND id = :id;
+
+-- name: checkpoint_anywhere
+SELECT ns, seq, id, parent, payload FROM checkpoints
+WHERE tenant = :tenant AND generation = :generation AND id = :id ORDER BY seq DESC;
 
 -- name: checkpoint_seq
 SELECT seq FROM checkpoints

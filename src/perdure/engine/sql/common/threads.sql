@@ -4,7 +4,7 @@
 UPDATE counters SET value = value + 1 WHERE name = 'generation' RETURNING value;
 
 -- name: thread_get
-SELECT generation, epoch, next_seq, status, title, subject
+SELECT generation, epoch, next_seq, status, title, subject, forked
 FROM threads WHERE tenant = :tenant AND thread = :thread;
 
 -- name: thread_insert
@@ -32,6 +32,9 @@ WHERE tenant = :tenant AND thread = :thread;
 -- name: thread_recount
 UPDATE threads SET
     epoch = epoch + 1,
+    turns = CASE WHEN turns > :turns THEN turns - :turns ELSE 0 END,
+    status = :status,
+    forked = :forked,
     checkpoints = (SELECT count(*) FROM checkpoints c
         WHERE c.tenant = threads.tenant AND c.generation = threads.generation),
     bytes = (SELECT coalesce(sum(length(payload)), 0) FROM checkpoints c
