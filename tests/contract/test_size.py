@@ -72,8 +72,10 @@ def test_an_image_in_the_state_is_stored_once(memory):
         lambda n: [[at, at + 1] for at in range(n)],
         lambda n: {"deep": {"list": [("pair", at) for at in range(n)]}},
         lambda n: [HumanMessage("same words") for at in range(n)],
+        lambda n: {f"https://example.com/page/{at}" for at in range(n)},
+        lambda n: {"seen": frozenset((at, f"{at}") for at in range(n))},
     ],
-    ids=["numbers", "words", "dicts", "files", "nested lists", "deep tuples", "equal messages"],
+    ids=["numbers", "words", "dicts", "files", "nested lists", "deep tuples", "equal messages", "a set", "a frozenset"],
 )
 def test_any_value_that_grows_step_by_step_is_stored_in_linear_space(grow, memory):
     saver = memory.checkpointer

@@ -11,7 +11,8 @@ from perdure import errors
 from perdure.core import pieces
 from perdure.core.codec import Codec
 from perdure.core.entries import UNCHANGING, Cache, Slot, fields_of, same_fields
-from perdure.core.values import DEEPEST, LIST, NAMED, NESTED, PIECES, REF, renamed
+from perdure.core.trees import LIST, NAMED, NESTED, PIECES, REF
+from perdure.core.values import DEEPEST, renamed
 
 __all__ = ["Decoder", "contents", "places"]
 

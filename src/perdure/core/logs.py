@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import ormsgpack
 
 from perdure import errors
-from perdure.core import decoding, pieces, spans, values
+from perdure.core import decoding, pieces, spans, trees
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot
 from perdure.core.records import Record
@@ -60,16 +60,16 @@ class Placer:
             slot.log = slot.pos = -1
         for slot in slots:
             if slot.tree is not None:
-                packed = values.NESTED + self.codec.pack_tree(await self._render(slot.tree))
+                packed = trees.NESTED + self.codec.pack_tree(await self._render(slot.tree))
                 slot.packed, slot.digest = packed, self.codec.digest(packed)
             await self._settle(slot)
 
     async def write(self, tree: object, name: str) -> bytes:
         """Return the bytes of a tree whose entries are placed; long ones become an entry themselves."""
         packed = self.codec.pack_tree(await self._render(tree))
-        if len(packed) <= SKELETON or not values.points(tree):
+        if len(packed) <= SKELETON or not trees.points(tree):
             return packed
-        slot = await self._node(values.NESTED + packed, f"{name}#")
+        slot = await self._node(trees.NESTED + packed, f"{name}#")
         return self.codec.pack_tree(_ref(slot))
 
     async def finish(self) -> None:
@@ -98,11 +98,11 @@ class Placer:
         twin = await self._find(slot.bare) if slot.kept and slot.bare else None
         if twin is not None and slot.kept is not None:
             # The slot keeps its own bytes: if this transaction fails, its work is run again where the twin may be gone.
-            point = ormsgpack.Ext(values.NAMED, ormsgpack.packb([*twin, slot.kept["id"]]))
-            await self._append(slot, values.NESTED + ormsgpack.packb(point), await self._kept_free(slot.bare))
+            point = ormsgpack.Ext(trees.NAMED, ormsgpack.packb([*twin, slot.kept["id"]]))
+            await self._append(slot, trees.NESTED + ormsgpack.packb(point), await self._kept_free(slot.bare))
             return
         await self._append(slot, slot.packed or b"", None)
-        if slot.name.endswith(values.BARE):
+        if slot.name.endswith(trees.BARE):
             await self._keep_free(slot)
 
     async def _append(self, slot: Slot, packed: bytes, free: tuple[int, int] | None) -> None:
@@ -128,10 +128,10 @@ class Placer:
         the place kept, the conversation lies in its log in the order in which it was said. Until it
         is filled nothing points there; what is written points to the message, so that it is valid.
         """
-        log = await self._log(slot.name.removesuffix(values.BARE))
+        log = await self._log(slot.name.removesuffix(trees.BARE))
         place = log.number, log.length
         log.length += 1
-        self._rows[place] = self.codec.seal(values.NESTED + ormsgpack.packb(_ref(slot)))
+        self._rows[place] = self.codec.seal(trees.NESTED + ormsgpack.packb(_ref(slot)))
         self._digests[self._free_key(slot.digest)] = place
 
     async def _kept_free(self, bare: bytes) -> tuple[int, int] | None:
@@ -170,9 +170,9 @@ class Placer:
     async def _render(self, tree: object) -> object:
         if isinstance(tree, Slot):
             return _ref(tree)
-        if isinstance(tree, values.Listing):
+        if isinstance(tree, trees.Listing):
             return await self._listing(tree)
-        if isinstance(tree, values.Typed):
+        if isinstance(tree, trees.Typed):
             return ormsgpack.Ext(tree.code, self.codec.pack_tree(await self._render(tree.payload)))
         if type(tree) is list:
             return [await self._render(item) for item in tree]
@@ -180,7 +180,7 @@ class Placer:
             return {key: await self._render(item) for key, item in tree.items()}
         return tree
 
-    async def _listing(self, listing: values.Listing) -> ormsgpack.Ext:
+    async def _listing(self, listing: trees.Listing) -> ormsgpack.Ext:
         found: list[pieces.Piece] = []
         for piece in pieces.settle(listing.pieces):
             literal = isinstance(piece, pieces.Literal)
@@ -199,14 +199,14 @@ class Placer:
         folded: list[pieces.Piece] = []
         groups, rest = pieces.groups(found)
         for group in groups:
-            tree = ormsgpack.Ext(values.PIECES, self._flat(group))
-            slot = await self._node(values.NESTED + self.codec.pack_tree(tree), f"{name}#")
+            tree = ormsgpack.Ext(trees.PIECES, self._flat(group))
+            slot = await self._node(trees.NESTED + self.codec.pack_tree(tree), f"{name}#")
             folded.append(pieces.Splice(slot))
         return folded + rest
 
 
 def _ref(slot: Slot) -> ormsgpack.Ext:
-    return ormsgpack.Ext(values.REF, ormsgpack.packb([slot.log, slot.pos]))
+    return ormsgpack.Ext(trees.REF, ormsgpack.packb([slot.log, slot.pos]))
 
 
 Spans = dict[int, list[spans.Span]]
@@ -250,7 +250,7 @@ async def _take(unit: Unit, codec: Codec, cache: Cache, part: tuple[int, int, in
     for low, high in cache.missing(log, start, end):
         await _load(unit, codec, cache, (log, low, high), where)
     packed = [slot.packed for slot in cache.run(log, start, end)]
-    return [data for data in packed if data is not None and data[:1] == values.NESTED]
+    return [data for data in packed if data is not None and data[:1] == trees.NESTED]
 
 
 async def _load(unit: Unit, codec: Codec, cache: Cache, part: tuple[int, int, int], where: str) -> None:

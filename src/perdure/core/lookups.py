@@ -140,6 +140,7 @@ async def named(
     codec: Codec,
     caches: Caches,
     address: Address,
+    *,
     all_spaces: bool,
     before: Before | None,
 ) -> list[Found]:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import copy
 import operator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any, cast
-
-import ormsgpack
 
 from perdure import errors
 from perdure.core import ids, pieces
-from perdure.core.codec import Codec
+from perdure.core.codec import Codec, tags
 from perdure.core.entries import UNCHANGING, Cache, Slot, fields_of, same_fields
+from perdure.core.trees import BARE, DICT, LIST, PIECES, Listing, Typed, plain, points
 
-__all__ = ["BARE", "NESTED", "Encoder", "Listing", "Typed", "plain", "points", "renamed"]
+__all__ = ["DEEPEST", "Encoder", "renamed"]
 
 LARGE = 128
 """Encoded bytes from which a value becomes an entry of its own."""
@@ -33,34 +32,9 @@ TAIL = 16
 DEEPEST = 48
 """Levels of nesting in one value; containers other than lists and dictionaries count twice."""
 
-REF, LIST, DICT, PIECES, NAMED = 100, 101, 102, 103, 104
-"""The codec's extension codes that point to entries. NAMED: a message kept without its id, and the id."""
-
-BARE = ":bare"
-"""Ends the name of a log of messages without ids."""
-
-NESTED = b"\xc1"
-"""Leads the bytes of an entry that points to others (no value's encoding starts with it)."""
-
 _SCALARS = frozenset({type(None), bool, float})
+_SETS: dict[type, int] = {set: tags.SET, frozenset: tags.FROZENSET}
 _obj_of = operator.attrgetter("obj")
-
-
-@dataclass(slots=True)
-class Listing:
-    """A list or dictionary as pieces; `code` says which."""
-
-    code: int
-    pieces: list[pieces.Piece]
-    name: str
-
-
-@dataclass(slots=True)
-class Typed:
-    """A value of a registered type whose payload was walked into."""
-
-    code: int
-    payload: object
 
 
 class Encoder:
@@ -99,6 +73,8 @@ class Encoder:
             return self._dict(value, name, path)
         if self.codec.is_message(value):
             return self._message(value, name, path)
+        if kind in _SETS and len(value) > WIDE:
+            return self._set(value, _SETS[kind], name, path)
         parts = self.codec.parts(value)
         if parts is None:
             return self._leaf(value, name, path)
@@ -224,11 +200,30 @@ class Encoder:
 
     def _flush(self, literals: list[object], found: list[pieces.Piece], name: str) -> None:
         whole = len(literals) // pieces.BLOCK * pieces.BLOCK
-        for at in range(0, whole, pieces.BLOCK):
-            block: list[pieces.Piece] = [pieces.Literal(literals[at : at + pieces.BLOCK])]
-            found.append(pieces.Splice(self._entry(Listing(PIECES, block, name), f"{name}#")))
+        found.extend(self._block(literals[at : at + pieces.BLOCK], name) for at in range(0, whole, pieces.BLOCK))
         if literals[whole:]:
             found.append(pieces.Literal(literals[whole:]))
+
+    def _set(self, value: Iterable[Any], code: int, name: str, path: str) -> Typed:
+        """Return the pieces of a set, in the order of its members' bytes.
+
+        Blocks end where a member's digest says so: a new member, wherever it belongs, changes one block.
+        """
+        found: list[pieces.Piece] = []
+        block: list[object] = []
+        packed = sorted(((self.codec.pack(item, path), item) for item in value), key=operator.itemgetter(0))
+        for data, item in packed:
+            block.append(item)
+            if self.codec.digest(data)[0] % pieces.BLOCK == 0 or len(block) == 4 * pieces.BLOCK:
+                found.append(self._block(block, name))
+                block = []
+        if block:
+            found.append(self._block(block, name))
+        return Typed(code, Listing(LIST, found, name))
+
+    def _block(self, elements: list[object], name: str) -> pieces.Splice:
+        block: list[pieces.Piece] = [pieces.Literal(elements)]
+        return pieces.Splice(self._entry(Listing(PIECES, block, name), f"{name}#"))
 
     # Dictionaries
 
@@ -279,31 +274,3 @@ def renamed(message: Any, name: str | None) -> Any:
     fields = copied.__pydantic_fields_set__
     fields.add("id") if name is not None else fields.discard("id")
     return copied
-
-
-def points(tree: object) -> bool:
-    """Whether a tree points to entries."""
-    if isinstance(tree, Slot):
-        return True
-    if isinstance(tree, Listing):
-        return any(points(p.elements) if isinstance(p, pieces.Literal) else True for p in tree.pieces)
-    if isinstance(tree, Typed):
-        return points(tree.payload)
-    if type(tree) is list:
-        return any(map(points, tree))
-    return type(tree) is dict and any(map(points, tree.values()))
-
-
-def plain(codec: Codec, tree: object) -> object:
-    """Return a tree that points to no entries as the codec takes it."""
-    if isinstance(tree, Listing):
-        literals = [piece.elements for piece in tree.pieces if isinstance(piece, pieces.Literal)]
-        settled = [pieces.Literal([plain(codec, element) for element in elements]) for elements in literals]
-        return ormsgpack.Ext(tree.code, codec.pack_tree(pieces.flatten([*settled])))
-    if isinstance(tree, Typed):
-        return ormsgpack.Ext(tree.code, codec.pack_tree(plain(codec, tree.payload)))
-    if type(tree) is list:
-        return [plain(codec, item) for item in tree]
-    if type(tree) is dict:
-        return {key: plain(codec, item) for key, item in tree.items()}
-    return tree

@@ -99,7 +99,9 @@ class Listing:
 
     async def _one(self, unit: Any, address: Address) -> tuple[int, list[lookups.Found]]:
         calls = self._calls
-        found = await lookups.named(unit, calls.codec, calls.caches, address, self._all_spaces, self._before)
+        found = await lookups.named(
+            unit, calls.codec, calls.caches, address, all_spaces=self._all_spaces, before=self._before
+        )
         return 0, found
 
     def _more_threads(self) -> Callable[..., Any]:
