@@ -27,6 +27,7 @@ ENDINGS = {
     "tenants": "Each tenant found its own data and nobody else's.",
     "time_travel": "Every state is still there, and each can be gone on from.",
     "tool_command": "What the tool set stayed with the thread.",
+    "trim_request": "The model saw less than the thread keeps.",
 }
 
 
