@@ -8,7 +8,7 @@ import pytest
 from benchmarks import agents
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from tests.support import config, put
+from tests.support import checkpoint, config, metadata, put
 
 from perdure import Memory
 
@@ -86,3 +86,14 @@ def test_any_value_that_grows_step_by_step_is_stored_in_linear_space(grow, memor
             sizes.append(memory.threads.get("t1").bytes)
     assert saver.get_tuple(parent).checkpoint["channel_values"] == {"value": grow(400)}
     assert sizes[1] / sizes[0] <= 2.6, "the square would be 4; larger numbers and places take a byte more"
+
+
+def test_a_write_that_came_before_its_thread_points_to_what_the_thread_holds(memory, saver):
+    image = random.Random(1).randbytes(500_000)
+    made = checkpoint({"image": image})
+    saver.put_writes(config(checkpoint=made["id"]), [("image", image), ("n", 1)], "task")
+    where = saver.put(config(), made, metadata(), {"image": 1})
+    assert saver.get_tuple(where).pending_writes == [("task", "image", image), ("task", "n", 1)]
+    assert memory.threads.get("t1").bytes < 1.1 * len(image)
+    memory.checkpointer._calls.caches.drop("default", "t1")
+    assert saver.get_tuple(where).pending_writes == [("task", "image", image), ("task", "n", 1)]

@@ -72,6 +72,13 @@ class Placer:
         slot = await self._node(trees.NESTED + packed, f"{name}#")
         return self.codec.pack_tree(_ref(slot))
 
+    async def lighten(self, packed: bytes, name: str) -> bytes:
+        """Return bytes that point to an entry if they are long, as those of a write that was staged whole may be."""
+        if len(packed) <= SKELETON or decoding.places(self.codec, packed, name):
+            return packed
+        slot = await self._node(packed, f"{name}:staged")
+        return self.codec.pack_tree(_ref(slot))
+
     async def finish(self) -> None:
         """Write the rows of all new entries."""
         where = {"generation": self.generation}

@@ -6,7 +6,7 @@ Those that come before their checkpoint are staged: seen by nobody, and they mak
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import ormsgpack
@@ -96,16 +96,19 @@ async def adopt_staged(unit: Unit, codec: Codec, address: Address, key: tuple[in
     found = {"thread": address.thread, "ns": address.ns, "checkpoint": ids.pack(checkpoint)}
     size, channels = 0, set()
     rows = await unit.all("staged_of", **found)
+    placer = Placer(unit, codec, generation, Cache())
     for task, made_for, payload in rows:
         if made_for in {0, generation}:
             path, writes = load(codec, payload, address.thread)
+            writes = [replace(write, packed=await placer.lighten(write.packed, write.channel)) for write in writes]
             found_before = await unit.one("write_get", generation=generation, seq=seq, task=task)
             before = found_before[0] if found_before else None
             size += await _store(unit, codec, (generation, seq, task), (path, writes), before)
             channels |= {write.channel for write in writes}
     if rows:
         await unit.run("staged_delete_of", **found)
-    return size, channels
+        await placer.finish()
+    return size + placer.size, channels
 
 
 async def space(unit: Unit, generation: int, name: str) -> int | None:
