@@ -27,7 +27,6 @@ SIGHTINGS = 10_000
 
 _dict_of = operator.attrgetter("__dict__")
 _extra_of = operator.attrgetter("__pydantic_extra__")
-_private_of = operator.attrgetter("__pydantic_private__")
 
 
 class Slot:
@@ -77,8 +76,8 @@ class _Image:
 
 def fields_of(obj: object) -> dict[str, Any] | None:
     """Return a copy of an object's fields that a change in place can't reach; None: not comparable."""
-    if getattr(obj, "__pydantic_extra__", None) or getattr(obj, "__pydantic_private__", None):
-        return None
+    if getattr(obj, "__pydantic_extra__", None) or getattr(obj, "__pydantic_private__", None) is not None:
+        return None  # a class with private attributes: nothing to compare them with
     try:
         return {name: _copy(value) for name, value in vars(obj).items()}
     except ValueError:  # a field holds what marshal does not know
@@ -92,8 +91,7 @@ def _copy(value: Any) -> Any:
 
 
 def _unchanged(obj: object, kept: dict[str, Any]) -> bool:
-    extra = getattr(obj, "__pydantic_extra__", None) or getattr(obj, "__pydantic_private__", None)
-    return not extra and _equal(vars(obj), kept)
+    return not getattr(obj, "__pydantic_extra__", None) and _equal(vars(obj), kept)
 
 
 def _equal(found: object, kept: object) -> bool:
@@ -106,8 +104,7 @@ def _equal(found: object, kept: object) -> bool:
 def same_fields(slots: list[Slot], objects: list[Any]) -> bool:
     """Whether every object still has the fields that its slot kept: the bulk form of `Slot.holds`."""
     try:
-        extra = any(map(_extra_of, objects)) or any(map(_private_of, objects))
-        return not extra and _equal(list(map(_dict_of, objects)), [slot.kept for slot in slots])
+        return not any(map(_extra_of, objects)) and _equal(list(map(_dict_of, objects)), [slot.kept for slot in slots])
     except AttributeError:  # not all are messages; the caller then looks at each object
         return False
 
