@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from perdure import errors
-from perdure.core import ids, records, threads, writes
+from perdure.core import ids, records, spaces, threads, writes
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot
 from perdure.core.logs import Placer, Stored
@@ -14,7 +14,7 @@ from perdure.core.records import Record
 from perdure.core.unit import Unit
 from perdure.model import Address
 
-__all__ = ["Draft", "put", "seq_of", "status_of"]
+__all__ = ["Draft", "put", "status_of"]
 
 
 @dataclass(slots=True)
@@ -108,35 +108,25 @@ class _Context:
 
 
 async def _context(unit: Unit, draft: Draft) -> _Context:
-    address, packed = draft.address, ids.pack(draft.record.id)
+    address = draft.address
     state = await threads.find(unit, address.thread)
     _refuse_fenced(draft, state)
     if state is None:
         state = await threads.start(unit, address.thread)
     generation = state.generation
-    ns = await _space(unit, generation, address.ns)
+    ns = await spaces.ensure(unit, generation, address.ns)
     parent = None
     if address.checkpoint is not None:
-        parent = await seq_of(unit, generation, ns, address.checkpoint)
+        parent = await spaces.seq_of(unit, generation, ns, address.checkpoint)
         if parent is None:
             raise _no_parent(address)
     head = parent
     if parent is None or parent + 1 != state.next_seq:
         row = await unit.one("checkpoint_head_seq", generation=generation, ns=ns)
         head = row[0] if row else None
-    same = await unit.one("checkpoint_seq", generation=generation, ns=ns, id=packed)
-    staged = await unit.one("staged_any", thread=address.thread, ns=address.ns, checkpoint=packed)
-    return _Context(
-        generation, state.epoch, state.next_seq, ns, head, same[0] if same else None, parent, staged is not None
-    )
-
-
-async def _space(unit: Unit, generation: int, name: str) -> int:
-    ns = await writes.space(unit, generation, name)
-    if ns is None:
-        row = await unit.one("space_put", generation=generation, name=name)
-        ns = int(row[0]) if row else 0
-    return ns
+    same = await spaces.seq_of(unit, generation, ns, draft.record.id)
+    staged = await unit.one("staged_any", thread=address.thread, ns=address.ns, checkpoint=ids.pack(draft.record.id))
+    return _Context(generation, state.epoch, state.next_seq, ns, head, same, parent, staged is not None)
 
 
 def _refuse_fenced(draft: Draft, state: threads.State | None) -> None:
@@ -187,11 +177,3 @@ async def _place_channels(placer: Placer, draft: Draft, parent: Record | None) -
     for name, tree in trees.items():
         record.channels[name] = await placer.write(tree, name)
     await placer.finish()
-
-
-async def seq_of(unit: Unit, generation: int, ns: int | None, checkpoint: str) -> int | None:
-    """Return the seq of a checkpoint, None if it is not there."""
-    if ns is None or not checkpoint:
-        return None
-    row = await unit.one("checkpoint_seq", generation=generation, ns=ns, id=ids.pack(checkpoint))
-    return int(row[0]) if row else None

@@ -27,19 +27,19 @@ def contents(packed: bytes) -> bytes:
     return packed[1:] if packed[:1] == NESTED else packed
 
 
-def places(codec: Codec, packed: bytes, where: str) -> list[tuple[int, int, int, bool]]:
-    """Return every (log, start, count, holds pieces) that stored bytes point to, one level deep."""
-    found: list[tuple[int, int, int, bool]] = []
+def places(codec: Codec, packed: bytes, where: str) -> list[tuple[int, int, int]]:
+    """Return every (log, start, count) that stored bytes point to, one level deep."""
+    found: list[tuple[int, int, int]] = []
 
     def collect(code: int, payload: bytes) -> object:
         if code in {REF, NAMED}:
             log, pos = ormsgpack.unpackb(payload)[:2]
-            found.append((log, pos, 1, False))
+            found.append((log, pos, 1))
             return None
         flat = codec.scan(payload, where=where, refs=collect)
         for kind, log, start, count, _ in pieces.unflatten(flat):  # type: ignore[arg-type]
             if kind != "literal":
-                found.append((log, start, count, kind == "splice"))
+                found.append((log, start, count))
         return None
 
     codec.scan(contents(packed), where=where, refs=collect)

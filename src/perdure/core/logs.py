@@ -190,8 +190,10 @@ class Placer:
     async def _listing(self, listing: trees.Listing) -> ormsgpack.Ext:
         found: list[pieces.Piece] = []
         for piece in pieces.settle(listing.pieces):
-            literal = isinstance(piece, pieces.Literal)
-            found.append(pieces.Literal([await self._render(e) for e in piece.elements]) if literal else piece)  # type: ignore[union-attr]
+            if isinstance(piece, pieces.Literal):
+                found.append(pieces.Literal([await self._render(element) for element in piece.elements]))
+            else:
+                found.append(piece)
         while len(found) > 2 * pieces.FANOUT:
             found = await self._fold(found, listing.name)
         return ormsgpack.Ext(listing.code, self._flat(found))
@@ -246,7 +248,7 @@ async def fetch(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], whe
 def _pointed_at(codec: Codec, packed: list[bytes], where: str) -> Spans:
     found: Spans = {}
     for data in packed:
-        for log, start, count, _ in decoding.places(codec, data, where):
+        for log, start, count in decoding.places(codec, data, where):
             found.setdefault(log, []).append((start, start + count))
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from perdure.core import checkpoints, ids, logs, records, threads, writes
+from perdure.core import ids, logs, records, spaces, threads, writes
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Caches
 from perdure.core.records import Record
@@ -33,7 +33,7 @@ async def get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tup
     state = await threads.find(unit, address.thread)
     if state is None:
         return 0, None
-    ns = await writes.space(unit, state.generation, address.ns)
+    ns = await spaces.find(unit, state.generation, address.ns)
     if ns is None:
         return state.generation, None
     if address.checkpoint is None:
@@ -124,7 +124,7 @@ async def page(  # noqa: PLR0913 - one page of one listing
     if all_spaces:
         rows = await unit.all("checkpoint_page_all", generation=generation, below=below, limit=limit)
     else:
-        ns = await writes.space(unit, generation, address.ns)
+        ns = await spaces.find(unit, generation, address.ns)
         if ns is None:
             return 0, []
         rows = await unit.all("checkpoint_page", generation=generation, ns=ns, below=below, limit=limit)
@@ -152,7 +152,7 @@ async def named(
     if all_spaces:
         rows = await unit.all("checkpoint_anywhere", generation=generation, id=packed)
     else:
-        ns = await writes.space(unit, generation, address.ns)
+        ns = await spaces.find(unit, generation, address.ns)
         rows = await unit.all("checkpoint_get", generation=generation, ns=ns if ns is not None else -1, id=packed)
     if before is not None:
         rows = await _only_before(unit, codec, address, generation, rows, before)
@@ -169,8 +169,8 @@ async def _only_before(
     land after its child, it is decided by the parent that the row's metadata names. A checkpoint
     that isn't there any more is compared by its id, which begins with the time.
     """
-    ns = await writes.space(unit, generation, before.ns)
-    limit = await checkpoints.seq_of(unit, generation, ns, before.checkpoint)
+    ns = await spaces.find(unit, generation, before.ns)
+    limit = await spaces.seq_of(unit, generation, ns, before.checkpoint)
     kept = []
     for row in rows:
         if limit is None:
@@ -179,7 +179,7 @@ async def _only_before(
             earlier = row[1] < limit
         else:
             parents = records.load(codec, row, str(address)).metadata.get("parents") or {}
-            named = await checkpoints.seq_of(unit, generation, ns, parents.get(before.ns, ""))
+            named = await spaces.seq_of(unit, generation, ns, parents.get(before.ns, ""))
             earlier = (row[1] if named is None else named) < limit
         if earlier:
             kept.append(row)

@@ -116,9 +116,8 @@ async def _collect(unit: Unit, codec: Codec, thread: str, state: threads.State) 
     for payload in payloads:
         packed += [write.packed for write in writes.load(codec, payload, where)[1]]
     kept = await logs.reachable(unit, codec, generation, packed, where)
-    for log, pos in await unit.all("entry_places", generation=generation):
-        if (log, pos) not in kept:
-            await unit.run("entry_delete", generation=generation, log=log, pos=pos)
-    for digest, log, pos in await unit.all("digests_of", generation=generation):
-        if (log, pos) not in kept:
-            await unit.run("digest_delete", generation=generation, digest=digest)
+    of_thread = {"generation": generation}
+    stored = await unit.all("entry_places", generation=generation)
+    await unit.many("entry_delete", [{**of_thread, "log": at[0], "pos": at[1]} for at in stored if at not in kept])
+    known = await unit.all("digests_of", generation=generation)
+    await unit.many("digest_delete", [{**of_thread, "digest": key} for key, *at in known if tuple(at) not in kept])

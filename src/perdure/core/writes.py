@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import ormsgpack
 
 from perdure import errors
-from perdure.core import ids, threads
+from perdure.core import ids, spaces, threads
 from perdure.core.entries import Cache, Slot
 from perdure.core.logs import Placer, Stored
 
@@ -63,19 +63,16 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored | None:
     A repeated write keeps its first value, a special one (an error, an interrupt) its last.
     """
     address, task = draft.address, ids.pack(draft.task)
-    packed = ids.pack(address.checkpoint or "")
     state = await threads.find(unit, address.thread)
     if state is None:
         await _stage(unit, codec, draft, draft.inline(), 0)
         return None
     generation = state.generation
     refuse_stale(draft.cache, generation, state.epoch)
-    seq, before = None, None
-    ns = await space(unit, generation, address.ns)
-    if ns is not None and (row := await unit.one("checkpoint_seq", generation=generation, ns=ns, id=packed)):
-        seq = row[0]
-        row = await unit.one("write_get", generation=generation, seq=seq, task=task)
-        before = row[0] if row else None
+    ns = await spaces.find(unit, generation, address.ns)
+    seq = await spaces.seq_of(unit, generation, ns, address.checkpoint or "")
+    row = await unit.one("write_get", generation=generation, seq=seq, task=task) if seq is not None else None
+    before = row[0] if row else None
     placer = Placer(unit, codec, generation, draft.cache)
     await placer.place(draft.made)
     new = [Write(index, channel, await placer.write(tree, channel)) for index, channel, tree in draft.items]
@@ -109,14 +106,6 @@ async def adopt_staged(unit: Unit, codec: Codec, address: Address, key: tuple[in
         await unit.run("staged_delete_of", **found)
         await placer.finish()
     return size + placer.size, channels
-
-
-async def space(unit: Unit, generation: int, name: str) -> int | None:
-    """Return the number of a checkpoint namespace, None if the thread has none of that name."""
-    if not name:
-        return 0
-    row = await unit.one("space_get", generation=generation, name=name)
-    return int(row[0]) if row else None
 
 
 async def _stage(unit: Unit, codec: Codec, draft: Draft, new: list[Write], generation: int) -> None:
