@@ -149,7 +149,9 @@ def test_the_glossary_has_every_word_once_and_in_both_languages():
 def test_the_page_of_dependencies_gives_the_bounds_of_the_project_file():
     page = next(path for path in DECISIONS if path.stem.endswith("-dependencies")).read_text()
     named = dict(re.findall(r"([a-z-]+) ≥ ([\d.]+)", page))
-    bounds = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    lines = [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]
+    bounds = [Requirement(line) for line in lines]
     assert named == {bound.name: str(bound.specifier).removeprefix(">=") for bound in bounds}
 
 
