@@ -5,6 +5,7 @@
     PerdureError
     ├── ConfigurationError            what was passed to open, or set in the environment, is wrong
     │   ├── InvalidUrlError
+    │   ├── UnsafeRoleError           the database role sees every tenant, and tenants are required
     │   └── NotAvailableError         part of the plan, not of this release
     ├── InvalidInputError             (also a ValueError) refused before anything is written
     │   ├── InvalidIdError            thread, tenant, subject or checkpoint id
@@ -22,6 +23,10 @@
     │   └── FencedError               the thread was deleted or begun anew meanwhile
     └── DatabaseError
         ├── DatabaseUnavailableError  can't be opened, written or reached
+        │   ├── PoolExhaustedError    no connection came free in time
+        │   └── DeadlineError         the server did not answer in time
+        ├── CommitUnknownError        stored or not: the answer was lost on the way
+        ├── PrivilegeError            the database role may not do this
         ├── DatabaseLockedError       another process held it for longer than the timeout
         ├── ForeignDatabaseError      no Perdure database; left untouched
         ├── NewerSchemaError          written by a newer Perdure; left untouched
@@ -39,6 +44,7 @@ from typing import ClassVar
 
 __all__ = [
     "ClosedError",
+    "CommitUnknownError",
     "ConfigurationError",
     "ConflictError",
     "CorruptDatabaseError",
@@ -46,6 +52,7 @@ __all__ = [
     "DatabaseError",
     "DatabaseLockedError",
     "DatabaseUnavailableError",
+    "DeadlineError",
     "FencedError",
     "ForeignDatabaseError",
     "InvalidCursorError",
@@ -61,8 +68,11 @@ __all__ = [
     "NotFoundError",
     "NotSetUpError",
     "PerdureError",
+    "PoolExhaustedError",
+    "PrivilegeError",
     "StoredValueError",
     "UnknownTypeError",
+    "UnsafeRoleError",
     "UnsupportedValueError",
 ]
 
@@ -92,6 +102,16 @@ class NotAvailableError(ConfigurationError):
 
     code = "not_available"
     status = 501
+
+
+class UnsafeRoleError(ConfigurationError):
+    """The database role walks through the walls between tenants, and ``tenants="required"`` was given."""
+
+    code = "unsafe_role"
+
+
+class UnsafeRoleWarning(UserWarning):
+    """The database role walks through the walls between tenants, which then stand in our statements alone."""
 
 
 class InvalidInputError(PerdureError, ValueError):
@@ -208,6 +228,34 @@ class DatabaseUnavailableError(DatabaseError):
     """The database can't be opened, written or reached."""
 
     code = "database_unavailable"
+
+
+class PoolExhaustedError(DatabaseUnavailableError):
+    """No connection of the pool came free within its timeout; nothing was sent."""
+
+    code = "pool_exhausted"
+
+
+class DeadlineError(DatabaseUnavailableError):
+    """The server did not answer in time, and the connection was closed; nothing was stored."""
+
+    code = "deadline"
+
+
+class CommitUnknownError(DatabaseError):
+    """The connection was lost before the server's answer to a commit came: it may be stored or not.
+
+    Every call of ours can be repeated: what is stored already is stored once.
+    """
+
+    code = "commit_unknown"
+
+
+class PrivilegeError(DatabaseError):
+    """The database role may not do this."""
+
+    code = "privilege"
+    status = 500
 
 
 class DatabaseLockedError(DatabaseError):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+import importlib
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -69,7 +70,7 @@ class Memory:
         _refuse_later(conflicts=conflicts, index=index, schema_version=schema_version, migrations=migrations)
         scope = Scope(required=tenants == "required").narrowed(tenant, None)
         codec = Codec(types)
-        engine = _engine(url, create=create, schema=schema, pool=pool)
+        engine = _engine(url, create=create, schema=schema, pool=pool, tenants=tenants)
         return cls(Calls(engine, codec, Caches(), scope))
 
     def scope(self, *, tenant: str | None = None, subject: str | None = None) -> Memory:
@@ -111,7 +112,7 @@ class Memory:
 
     async def aclose(self) -> None:
         """Do what `close` does, without blocking the event loop."""
-        await asyncio.to_thread(self.close)
+        await self._calls.engine.aclose()
 
     def __enter__(self) -> Self:
         return self
@@ -140,6 +141,9 @@ class _View(Memory):
     def close(self) -> None:
         """Do nothing: the memory this is a view of is the one to close."""
 
+    async def aclose(self) -> None:
+        """Do nothing, as `close`."""
+
 
 def _choose(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
@@ -159,17 +163,31 @@ def _refuse_later(
             raise errors.NotAvailableError(f"{what} is not part of this release; leave it out")
 
 
-def _engine(url: str, *, create: bool, schema: str | None, pool: Mapping[str, Any] | None) -> Engine:
+def _postgres() -> Callable[..., Engine]:
+    """Return the engine for PostgreSQL, whose driver is installed by those who use it."""
+    try:
+        return importlib.import_module("perdure.engine.postgres").PostgresEngine  # type: ignore[no-any-return]
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"psycopg", "psycopg_pool"}:
+            raise
+        raise errors.ConfigurationError(
+            f"PostgreSQL needs {error.name}, which isn't installed: pip install 'perdure[postgres]'"
+        ) from error
+
+
+def _engine(url: str, *, create: bool, schema: str | None, pool: Mapping[str, Any] | None, tenants: str) -> Engine:
     if not isinstance(url, str):
         raise errors.InvalidUrlError(f"the URL must be a string such as 'sqlite:///agent.db', not {type(url).__name__}")
     scheme, colon, _ = url.partition(":")
     if colon and scheme in {"postgres", "postgresql"}:
-        raise errors.NotAvailableError("PostgreSQL is not part of this release; use sqlite:///agent.db")
+        return _postgres()(
+            url, create=create, schema=schema, pool=pool, walls="refuse" if tenants == "required" else "warn"
+        )
     if colon and scheme == "sqlite" and url.startswith("sqlite://"):
         if schema is not None or pool is not None:
             raise errors.ConfigurationError("schema= and pool= are PostgreSQL's; leave them out for SQLite")
         return SqliteEngine(url, create=create)
     raise errors.InvalidUrlError(
         f"{url!r} is no database URL: write sqlite:///agent.db for a file (sqlite:////folder/agent.db from the root), "
-        "or sqlite:// for memory that ends with the process"
+        "sqlite:// for memory that ends with the process, or postgresql://user@host:5432/database"
     )

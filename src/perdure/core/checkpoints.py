@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from perdure import errors
-from perdure.core import ids, records, spaces, threads, writes
+from perdure.core import ids, records, threads, views, writes
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot
 from perdure.core.logs import Placer, Stored
 from perdure.core.records import Record
 from perdure.core.unit import Unit
+from perdure.core.views import View
+from perdure.engine import OutdatedError
 from perdure.model import Address
 
 __all__ = ["Draft", "put", "status_of"]
@@ -24,6 +26,7 @@ class Draft:
     `trees` are the channels with a new version; `encode` gives the tree of any other channel whose
     version the parent does not share. `read` is the generation this process last saw the thread
     in, 0 if it saw none. `addressed`: the run asked for an earlier checkpoint, so a fork is meant.
+    `careful`: what the process remembers has misled it, so everything is asked.
     """
 
     address: Address
@@ -34,6 +37,7 @@ class Draft:
     encode: Callable[[str], object]
     others: tuple[str, ...] = ()
     read: int = 0
+    careful: bool = False
     run: str | None = None
     addressed: bool = False
     turn: bool = False
@@ -46,42 +50,67 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored:
     Raises FencedError if the parent it names, or the thread this process had read, is gone.
     """
     address, record = draft.address, draft.record
-    context = await _context(unit, draft)
+    begins = address.checkpoint is None and not draft.read
+    view = await views.open(unit, address.thread, draft.cache.known, careful=draft.careful, begins=begins)
+    _refuse_fenced(draft, view)
+    state = view.known.state = view.state or await threads.start(unit, address.thread)
+    context = await _context(view, draft, state)
     writes.refuse_stale(draft.cache, context.generation, context.epoch)
-    generation = context.generation
     record.ns, record.parent = context.ns, context.parent
     record.seq = context.same or context.next_seq
-    placer = Placer(unit, codec, generation, draft.cache)
+    placer = Placer(view, codec, draft.cache)
     await _place_channels(placer, draft, await _parent(unit, codec, draft, context))
     payload = records.dump(codec, record)
-    await _write_row(unit, record, context, (draft.run, payload))
-    size, pending = 0, set[str]()
-    if context.staged:
-        size, pending = await writes.adopt_staged(unit, codec, address, (generation, record.seq, record.id))
+    size, pending = (
+        (0, None) if view.relied else await writes.adopt_staged(view, codec, address, (record.seq, record.id))
+    )
     new = 0 if context.same else 1
-    await unit.run(
+    await unit.require(
         "thread_touch",
         thread=address.thread,
+        generation=context.generation,
+        revision=context.revision,
         now=unit.now,
         seqs=new,
         replaced=1 - new,
         turns=new if draft.turn else 0,
         bytes=len(payload) + placer.size + size,
-        status=None if address.ns else status_of(pending),
+        status=None if address.ns else status_of(pending or set()),
         forked=int(bool(new) and not draft.addressed and context.head != record.parent),
         title=draft.title,
         subject=address.subject,
+        ns=address.ns,
+        checkpoint=ids.pack(record.id),
     )
-    return Stored(generation, context.epoch + 1 - new, placer.placed, record)
+    view.move(seqs=new, replaced=1 - new)
+    await placer.finish()
+    await _write_row(unit, record, context, (draft.run, payload))
+    _remember(view, draft, context, adopted=pending is not None)
+    return Stored(context.generation, context.epoch + 1 - new, placer.placed, record, view.known)
 
 
 async def _write_row(unit: Unit, record: Record, context: _Context, given: tuple[str | None, bytes]) -> None:
     run, payload = given
     row = {"generation": context.generation, "ns": record.ns, "seq": record.seq, "parent": record.parent}
+    if context.space is not None:
+        await unit.post("space_put", generation=context.generation, ns=record.ns, name=context.space)
     if context.same:
-        await unit.run("checkpoint_replace", **row, run=run, payload=payload)
+        await unit.post("checkpoint_replace", **row, run=run, payload=payload)
     else:
-        await unit.run("checkpoint_put", **row, id=ids.pack(record.id), run=run, payload=payload)
+        await unit.post("checkpoint_put", **row, id=ids.pack(record.id), run=run, payload=payload)
+
+
+def _remember(view: View, draft: Draft, context: _Context, *, adopted: bool) -> None:
+    """Take note of the rows that a checkpoint adds."""
+    known, record = view.known, draft.record
+    if context.space is not None:
+        known.spaces[context.space] = record.ns
+    if not context.same:
+        known.heads[record.ns] = record.seq
+        if not adopted:
+            known.tasks[record.seq] = {}
+    known.seqs.pop((record.ns, record.id), None)
+    known.seqs[record.ns, record.id] = record.seq
 
 
 def status_of(channels: set[str]) -> str:
@@ -94,50 +123,49 @@ def status_of(channels: set[str]) -> str:
 @dataclass(frozen=True, slots=True)
 class _Context:
     """What a new checkpoint finds. `head`, `same` and `parent` are seqs: of its namespace's newest
-    checkpoint, of itself if it is there already, of the checkpoint it follows.
+    checkpoint, of itself if it is there already, of the checkpoint it follows. `space` is the name
+    of its namespace if that is new.
     """
 
     generation: int
     epoch: int
     next_seq: int
+    revision: int
     ns: int
     head: int | None
     same: int | None
     parent: int | None
-    staged: bool
+    space: str | None
 
 
-async def _context(unit: Unit, draft: Draft) -> _Context:
+async def _context(view: View, draft: Draft, state: threads.State) -> _Context:
     address = draft.address
-    state = await threads.find(unit, address.thread)
-    _refuse_fenced(draft, state)
-    if state is None:
-        state = await threads.start(unit, address.thread)
-    generation = state.generation
-    ns = await spaces.ensure(unit, generation, address.ns)
-    parent = None
-    if address.checkpoint is not None:
-        parent = await spaces.seq_of(unit, generation, ns, address.checkpoint)
-        if parent is None:
-            raise _no_parent(address)
+    ns = await view.space(address.ns)
+    space = None
+    if ns is None:
+        ns, space = await view.new_space(), address.ns
+        view.known.heads[ns] = 0
+    parent = await view.seq_of(ns, address.checkpoint)
+    if parent is None and address.checkpoint is not None:
+        raise OutdatedError if view.relied else _no_parent(address)
     head = parent
     if parent is None or parent + 1 != state.next_seq:
-        row = await unit.one("checkpoint_head_seq", generation=generation, ns=ns)
-        head = row[0] if row else None
-    same = await spaces.seq_of(unit, generation, ns, draft.record.id)
-    staged = await unit.one("staged_any", thread=address.thread, ns=address.ns, checkpoint=ids.pack(draft.record.id))
-    return _Context(generation, state.epoch, state.next_seq, ns, head, same, parent, staged is not None)
+        head = await view.head(ns)
+    same = await view.same(ns, draft.record.id)
+    return _Context(state.generation, state.epoch, state.next_seq, state.revision, ns, head, same, parent, space)
 
 
-def _refuse_fenced(draft: Draft, state: threads.State | None) -> None:
-    address = draft.address
+def _refuse_fenced(draft: Draft, view: View) -> None:
+    address, state = draft.address, view.state
     if address.checkpoint is None and draft.read and (state is None or state.generation != draft.read):
+        if view.relied:
+            raise OutdatedError
         raise errors.FencedError(
             f"thread {address.thread!r} was deleted or begun anew since this process read it; "
             "nothing was stored. Start a new run to begin the thread anew."
         )
     if address.checkpoint is not None and state is None:
-        raise _no_parent(address)
+        raise OutdatedError if view.relied else _no_parent(address)
 
 
 async def _parent(unit: Unit, codec: Codec, draft: Draft, context: _Context) -> Record | None:
@@ -159,7 +187,7 @@ def _no_parent(address: Address) -> errors.FencedError:
 
 
 async def _place_channels(placer: Placer, draft: Draft, parent: Record | None) -> None:
-    """Write the new channels, and take over or encode the others."""
+    """Give the new channels their places, and take over or encode the others."""
     record = draft.record
     trees = dict(draft.trees)
     for name in draft.others:
@@ -176,4 +204,3 @@ async def _place_channels(placer: Placer, draft: Draft, parent: Record | None) -
     await placer.place(draft.made)
     for name, tree in trees.items():
         record.channels[name] = await placer.write(tree, name)
-    await placer.finish()

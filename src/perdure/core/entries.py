@@ -10,9 +10,13 @@ from __future__ import annotations
 import marshal
 import operator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perdure.core.records import Record
+
+if TYPE_CHECKING:
+    from perdure.core.codec import Codec
+    from perdure.core.views import Known
 
 __all__ = ["UNCHANGING", "Cache", "Caches", "Slot", "fields_of", "same_fields"]
 
@@ -127,6 +131,10 @@ class Cache:
     whole: dict[int, int] = field(default_factory=dict)
     """For each log, up to where every entry, and all they lead to, is kept."""
     size: int = 0
+    known: Known | None = None
+    """The thread's rows as they were last seen."""
+    unread: list[Slot] = field(default_factory=list)
+    """Entries whose digest nobody has asked for yet."""
 
     def place(self, slot: Slot, log: int, pos: int) -> Slot:
         """Keep a slot at its place and return the one that is kept there."""
@@ -140,6 +148,8 @@ class Cache:
             self.size += 3 * len(slot.packed or b"") + _SLOT_BYTES  # the bytes, the object, the copy of its fields
             if slot.digest:
                 self.by_digest[slot.digest] = slot
+            else:
+                self.unread.append(slot)
         if slot.obj is not None:
             self.adopt(kept, slot.obj, slot.kept)
         return kept
@@ -151,7 +161,16 @@ class Cache:
             return run[start:end]
         return [self.logs[log][pos] for pos in range(start, end)]
 
-    def known(self, obj: object) -> Slot | None:
+    def find(self, digest: bytes, codec: Codec | None) -> Slot | None:
+        """Return the slot with some content; with a codec, of those too that were read and never looked for."""
+        while codec is not None and self.unread:
+            slot = self.unread.pop()
+            if slot.packed is not None:
+                slot.digest = codec.digest(slot.packed)
+                self.by_digest.setdefault(slot.digest, slot)
+        return self.by_digest.get(digest)
+
+    def slot_of(self, obj: object) -> Slot | None:
         """Return the slot of a message that this process has stored or read, if it is unchanged."""
         slot = self.by_id.get(id(obj))
         return slot if slot is not None and slot.holds(obj) else None
@@ -194,6 +213,7 @@ class Caches:
     def __init__(self, limit: int = 64 << 20, threads: int = 512) -> None:
         self.limit = limit
         self.threads = threads
+        self.generations: list[int] = []
         self._uses = 0
         self._sighted: dict[tuple[str, str, bool], int] = {}
         self._by_thread: dict[tuple[str, str], Cache] = {}
@@ -221,6 +241,21 @@ class Caches:
     def drop(self, tenant: str, thread: str) -> None:
         """Forget a thread."""
         self._by_thread.pop((tenant, thread), None)
+
+    def learn(self, tenant: str, thread: str, known: Known) -> None:
+        """Remember rows of a thread, unless a later revision of it is known."""
+        cache = self._by_thread.get((tenant, thread))
+        state = known.state
+        if cache is not None and state is not None and cache.generation == state.generation:
+            have = cache.known
+            if have is None or have.state is None or have.state.revision < state.revision:
+                cache.known = known
+
+    def doubt(self, tenant: str, thread: str) -> None:
+        """Forget the rows of a thread, but not the entries."""
+        cache = self._by_thread.get((tenant, thread))
+        if cache is not None:
+            cache.known = None
 
     def sight(self, tenant: str, thread: str, generation: int, *, root: bool) -> None:
         """Remember in which generation this process saw a thread; 0: there was none.

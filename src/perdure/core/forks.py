@@ -43,7 +43,7 @@ async def _cut(unit: Unit, codec: Codec, thread: str, generation: int, checkpoin
     keep = {(0, seq) for seq in kept} | {key for key, record in found.items() if key[0] and _is_under(record, kept)}
     if any(record.parent == last.seq for key, record in found.items() if key[0] == 0):
         # What its tasks went on to produce belongs to the steps that are left out.
-        await unit.run("writes_delete_of", generation=generation, seq=last.seq)
+        await unit.post("writes_delete_of", generation=generation, seq=last.seq)
     await pruning.remove(unit, codec, thread, set(found) - keep, turns=True)
 
 

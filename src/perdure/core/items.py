@@ -63,7 +63,7 @@ class Record:
 
 async def put(unit: Unit, draft: Draft) -> None:
     """Store an item in the place of the one with its key; that one's `created_at` is kept, its version goes on."""
-    await unit.run(
+    await unit.post(
         "item_put",
         namespace=draft.namespace,
         key=draft.key,
@@ -82,9 +82,9 @@ async def get(unit: Unit, namespace: str, key: str) -> list[Record]:
     return [_record(row)] if row else []
 
 
-async def delete(unit: Unit, namespace: str, key: str) -> bool:
-    """Remove an item; whether there was one."""
-    return bool(await unit.run("item_delete", namespace=namespace, key=key))
+async def delete(unit: Unit, namespace: str, key: str) -> None:
+    """Remove an item, if there is one."""
+    await unit.post("item_delete", namespace=namespace, key=key)
 
 
 async def search(
@@ -132,7 +132,7 @@ def is_due(record: Record, now: int) -> bool:
 async def refresh(unit: Unit, records: Iterable[Record]) -> None:
     """Move the end of items that were read; not of those that have expired or been changed since."""
     for record in records:
-        await unit.run(
+        await unit.post(
             "item_refresh",
             namespace=namespaces.pack(record.namespace),
             key=record.key,

@@ -12,8 +12,9 @@ from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot
 from perdure.core.records import Record
 from perdure.core.unit import Unit
+from perdure.core.views import Known, View
 
-__all__ = ["Placer", "Stored", "fetch", "reachable"]
+__all__ = ["MovedError", "Placer", "Stored", "fetch", "reachable"]
 
 SKELETON = 256
 """Encoded bytes from which what a channel points to becomes an entry of its own."""
@@ -27,6 +28,7 @@ class Stored:
     epoch: int
     placed: list[Slot]
     record: Record | None = None
+    known: Known | None = None
 
 
 @dataclass(slots=True)
@@ -43,15 +45,16 @@ class Placer:
     `size` counts the bytes stored.
     """
 
-    unit: Unit
+    view: View
     codec: Codec
-    generation: int
     cache: Cache
     size: int = 0
     placed: list[Slot] = field(default_factory=list)
     _logs: dict[str, _Log] = field(default_factory=dict)
     _rows: dict[tuple[int, int], bytes] = field(default_factory=dict)
     _digests: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    _fills: list[tuple[tuple[int, int], bytes]] = field(default_factory=list)
+    _used: list[bytes] = field(default_factory=list)
     _taken: dict[bytes, Slot] = field(default_factory=dict)
 
     async def place(self, slots: list[Slot]) -> None:
@@ -81,14 +84,17 @@ class Placer:
 
     async def finish(self) -> None:
         """Write the rows of all new entries."""
-        where = {"generation": self.generation}
+        unit, where = self.view.unit, {"generation": self.view.generation}
+        await unit.many("digest_delete", [{**where, "digest": key} for key in self._used])
+        for (log, pos), payload in self._fills:
+            await unit.post("entry_fill", **where, log=log, pos=pos, payload=payload)
         rows = [{**where, "log": log, "pos": pos, "payload": payload} for (log, pos), payload in self._rows.items()]
-        await self.unit.many("entry_put", rows)
+        await unit.many("entry_put", rows)
         digests = [{**where, "log": log, "pos": pos, "digest": key} for key, (log, pos) in self._digests.items()]
-        await self.unit.many("digest_put", digests)
-        for name, log in self._logs.items():
-            if not log.stored:
-                await self.unit.run("log_put", generation=self.generation, name=name, log=log.number)
+        await unit.many("digest_put", digests)
+        logs = {name: log for name, log in self._logs.items() if not log.stored}
+        await unit.many("log_put", [{**where, "name": name, "log": log.number} for name, log in logs.items()])
+        self.view.known.logs.update({name: (log.number, log.length) for name, log in self._logs.items()})
 
     async def _node(self, packed: bytes, name: str) -> Slot:
         slot = Slot(packed, name=name, digest=self.codec.digest(packed))
@@ -124,7 +130,7 @@ class Placer:
         elif free in self._rows:
             self._rows[free] = payload
         else:
-            await self.unit.run("entry_fill", generation=self.generation, log=free[0], pos=free[1], payload=payload)
+            self._fills.append((free, payload))
         slot.log, slot.pos = free
         self._digests[slot.digest] = free
 
@@ -139,15 +145,16 @@ class Placer:
         place = log.number, log.length
         log.length += 1
         self._rows[place] = self.codec.seal(trees.NESTED + ormsgpack.packb(_ref(slot)))
-        self._digests[self._free_key(slot.digest)] = place
+        key = self._free_key(slot.digest)
+        self._digests[key] = self.view.known.free[key] = place
 
     async def _kept_free(self, bare: bytes) -> tuple[int, int] | None:
         """Return the place that was kept for a message when it had no id; it is given away once."""
         key = self._free_key(bare)
         place = self._digests.pop(key, None)
-        if place is None and (row := await self.unit.one("digest_get", generation=self.generation, digest=key)):
-            place = row[0], row[1]
-            await self.unit.run("digest_delete", generation=self.generation, digest=key)
+        if place is None and key not in self._used and (place := await self.view.digest(key)):
+            self._used.append(key)
+        self.view.known.free.pop(key, None)
         return place
 
     def _free_key(self, bare: bytes) -> bytes:
@@ -155,22 +162,20 @@ class Placer:
 
     async def _find(self, digest: bytes) -> tuple[int, int] | None:
         """Return where an entry with this content is kept already."""
-        known = self.cache.by_digest.get(digest) or self._taken.get(digest)
+        known = self.cache.find(digest, self.codec if self.view.relied else None) or self._taken.get(digest)
         if known is not None and known.log >= 0:
             return known.log, known.pos
-        row = await self.unit.one("digest_get", generation=self.generation, digest=digest)
-        return (row[0], row[1]) if row else None
+        return await self.view.digest(digest)
 
     async def _log(self, name: str) -> _Log:
         log = self._logs.get(name)
         if log is None:
-            row = await self.unit.one("log_end", generation=self.generation, name=name)
-            if row is not None:
-                log = _Log(row[0], row[1], stored=True)
+            known = await self.view.log(name)
+            if known is not None:
+                log = _Log(*known, stored=True)
             else:
-                count = await self.unit.one("log_count", generation=self.generation)
-                pending = sum(not known.stored for known in self._logs.values())
-                log = _Log((count[0] if count else 0) + pending, 0, stored=False)
+                pending = sum(not other.stored for other in self._logs.values())
+                log = _Log(await self.view.log_count() + pending, 0, stored=False)
             self._logs[name] = log
         return log
 
@@ -222,23 +227,30 @@ Spans = dict[int, list[spans.Span]]
 """Positions by log."""
 
 
-async def fetch(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str) -> Spans:
+class MovedError(Exception):
+    """A thread was pruned or begun anew between two questions of one read."""
+
+
+async def fetch(
+    unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str, *, thread: str | None = None
+) -> Spans:
     """Make the cache hold every entry that stored bytes point to, directly or through others.
 
-    Each round takes one step further, and asks for each part of a log once. Returns what was
-    reached; what the cache was known to hold, with all it leads to, is not followed again.
+    Each round takes one step further, asks for what it lacks together, and for each part of a log
+    once. Returns what was reached; what the cache was known to hold, with all it leads to, is not
+    followed again. With the name of the thread it raises MovedError if its places have become void.
     """
     reached: Spans = {}
     wanted = _pointed_at(codec, packed, where)
     while wanted:
-        deeper: list[bytes] = []
+        new: list[tuple[int, int, int]] = []
         for log, found in wanted.items():
             merged = spans.merge(found)
-            new = spans.subtract(merged, [(0, cache.whole.get(log, 0)), *reached.get(log, [])])
-            for start, end in new:
-                deeper += await _take(unit, codec, cache, (log, start, end), where)
+            behind = [(0, cache.whole.get(log, 0)), *reached.get(log, [])]
+            new += [(log, start, end) for start, end in spans.subtract(merged, behind)]
             reached[log] = spans.merge([*reached.get(log, []), *merged])
-        wanted = _pointed_at(codec, deeper, where)
+        await _load(unit, codec, cache, new, where, thread)
+        wanted = _pointed_at(codec, [data for part in new for data in _nested(cache, part)], where)
     for log, found in reached.items():
         if found and found[0][0] <= cache.whole.get(log, 0):
             cache.whole[log] = max(cache.whole.get(log, 0), found[0][1])
@@ -253,25 +265,37 @@ def _pointed_at(codec: Codec, packed: list[bytes], where: str) -> Spans:
     return found
 
 
-async def _take(unit: Unit, codec: Codec, cache: Cache, part: tuple[int, int, int], where: str) -> list[bytes]:
-    """Load what the cache lacks of a part of a log; return the entries in it that point to others."""
-    log, start, end = part
-    for low, high in cache.missing(log, start, end):
-        await _load(unit, codec, cache, (log, low, high), where)
-    packed = [slot.packed for slot in cache.run(log, start, end)]
+def _nested(cache: Cache, part: tuple[int, int, int]) -> list[bytes]:
+    """Return the entries in a part of a log that point to others."""
+    packed = [slot.packed for slot in cache.run(*part)]
     return [data for data in packed if data is not None and data[:1] == trees.NESTED]
 
 
-async def _load(unit: Unit, codec: Codec, cache: Cache, part: tuple[int, int, int], where: str) -> None:
-    log, low, high = part
-    rows = await unit.all("entry_range", generation=cache.generation, log=log, low=low, high=high)
-    if len(rows) != high - low:
-        raise errors.CorruptValueError(
-            f"{where} is damaged: {high - low - len(rows)} entries that it points to are not there. "
-            "Restore the database from a backup."
-        )
-    for pos, payload in rows:
-        cache.place(Slot(codec.open(payload, where=where)), log, pos)
+async def _load(
+    unit: Unit, codec: Codec, cache: Cache, parts: list[tuple[int, int, int]], where: str, thread: str | None
+) -> None:
+    """Load what the cache lacks of parts of logs."""
+    lacking = [(log, low, high) for log, start, end in parts for low, high in cache.missing(log, start, end)]
+    if not lacking:
+        return
+    ranges = [
+        ("entry_range", {"generation": cache.generation, "log": log, "low": low, "high": high})
+        for log, low, high in lacking
+    ]
+    check = [] if thread is None else [("thread_get", {"thread": thread})]
+    found = await unit.together([*ranges, *check])
+    if thread is not None:
+        state = found.pop()
+        if not state or state[0][:2] != (cache.generation, cache.epoch):
+            raise MovedError
+    for (log, low, high), rows in zip(lacking, found, strict=True):
+        if len(rows) != high - low:
+            raise errors.CorruptValueError(
+                f"{where} is damaged: {high - low - len(rows)} entries that it points to are not there. "
+                "Restore the database from a backup."
+            )
+        for pos, payload in rows:
+            cache.place(Slot(codec.open(payload, where=where)), log, pos)
 
 
 async def reachable(unit: Unit, codec: Codec, generation: int, packed: list[bytes], where: str) -> set[tuple[int, int]]:

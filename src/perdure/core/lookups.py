@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from perdure.core import ids, logs, records, spaces, threads, writes
+from perdure.core import ids, logs, records, spaces, threads, views, writes
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Caches
 from perdure.core.records import Record
@@ -15,6 +15,9 @@ from perdure.engine import Row
 from perdure.model import Address
 
 __all__ = ["Before", "Found", "get", "history", "metadata_matches", "named", "page"]
+
+T = TypeVar("T")
+_LOOKS = 5
 
 
 @dataclass(slots=True)
@@ -30,61 +33,120 @@ class Found:
 
 async def get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tuple[int, Found | None]:
     """Return the thread's generation (0: no such thread) and the addressed or latest checkpoint."""
-    state = await threads.find(unit, address.thread)
-    if state is None:
+    return await _steady(lambda: _get(unit, codec, caches, address))
+
+
+async def _steady(look: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Look again if the thread was pruned or begun anew between two questions."""
+    for _ in range(_LOOKS):
+        try:
+            return await look()
+        except logs.MovedError:
+            continue
+    return await look()
+
+
+async def _get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tuple[int, Found | None]:
+    last = caches.last(address.tenant, address.thread).known
+    where: dict[str, object] = {"thread": address.thread, "space": address.ns}
+    kind = "latest"
+    if address.checkpoint is not None:
+        kind, where = "named", {**where, "id": ids.pack(address.checkpoint)}
+    seen = last.state.revision if last is not None and last.state is not None else -1
+    states, rows, pending, ends = await unit.together(
+        [
+            ("thread_get", {"thread": address.thread}),
+            (f"{kind}_get", where),
+            (f"{kind}_writes", where),
+            ("log_ends", {"thread": address.thread, "revision": seen}),
+        ]
+    )
+    if not states:
         return 0, None
-    ns = await spaces.find(unit, state.generation, address.ns)
-    if ns is None:
-        return state.generation, None
-    if address.checkpoint is None:
-        row = await unit.one("checkpoint_head", generation=state.generation, ns=ns)
-    else:
-        packed = ids.pack(address.checkpoint)
-        row = await unit.one("checkpoint_get", generation=state.generation, ns=ns, id=packed)
-    if row is None:
+    state = threads.State(*states[0])
+    if not rows:
         return state.generation, None
     cache = caches.at(address.tenant, address.thread, state.generation, state.epoch)
-    found = await _complete(unit, codec, cache, address, [row])
-    return state.generation, found[0]
+    *row, parent = rows[0]
+    found = Found(address, records.load(codec, tuple(row), str(address)), None, cache=cache)
+    found.parent_id = ids.unpack(parent) if parent is not None else None
+    found.address = _at(address, address.ns, found.record.id)
+    _attach(codec, {found.record.seq: found}, pending)
+    known = last.copy() if last is not None and last.at(state) else views.Known(state, listed=True)
+    known.logs.update({name: (log, end) for name, log, end in ends})
+    _learn(known, address, found.record, pending)
+    caches.learn(address.tenant, address.thread, known)
+    await _fetch(unit, codec, address, [found])
+    return state.generation, found
+
+
+def _learn(known: views.Known, address: Address, record: Record, pending: list[Row]) -> None:
+    """Take note of the rows that a look at one checkpoint has brought."""
+    if address.ns:
+        known.spaces[address.ns] = record.ns
+    if address.checkpoint is None:
+        known.heads[record.ns] = record.seq
+    known.seqs[record.ns, record.id] = record.seq
+    known.tasks[record.seq] = {task: payload for _, task, payload in pending}
 
 
 async def _complete(unit: Unit, codec: Codec, cache: Cache, address: Address, rows: list[Row]) -> list[Found]:
     """Return rows as checkpoints, with their writes, their entries in the cache."""
-    where = str(address)
-    found = [Found(address, records.load(codec, row, where), None, cache=cache) for row in rows]
-    names: dict[int, str] = {0: ""}
+    found = [Found(address, records.load(codec, row, str(address)), None, cache=cache) for row in rows]
     by_seq = {item.record.seq: item for item in found}
-    if by_seq:
-        await _add_writes(unit, codec, cache.generation, by_seq)
+    if not found:
+        return found
+    of_thread = {"generation": cache.generation}
+    parents = sorted(
+        {
+            (item.record.ns, item.record.parent)
+            for item in found
+            if item.record.parent is not None and item.record.parent not in by_seq
+        }
+    )
+    numbers = sorted({item.record.ns for item in found} - {0})
+    pending, *rest = await unit.together(
+        [
+            ("writes_between", {**of_thread, "low": min(by_seq), "high": max(by_seq)}),
+            *[("checkpoint_id", {**of_thread, "ns": ns, "seq": seq}) for ns, seq in parents],
+            *[("space_name", {**of_thread, "ns": ns}) for ns in numbers],
+        ]
+    )
+    named = dict(zip([seq for _, seq in parents], rest, strict=False))
+    spaces_of = dict(zip(numbers, rest[len(parents) :], strict=True))
     for item in found:
-        record = item.record
-        item.parent_id = await _parent_id(unit, cache.generation, record, by_seq)
-        if record.ns not in names:
-            name = await unit.one("space_name", generation=cache.generation, ns=record.ns)
-            names[record.ns] = name[0] if name else ""
-        item.address = _at(address, names[record.ns], record.id)
+        item.parent_id = _parent_id(item.record, by_seq, named)
+        ns = item.record.ns
+        item.address = _at(address, spaces_of[ns][0][0] if ns and spaces_of[ns] else "", item.record.id)
+    _attach(codec, by_seq, pending)
+    await _fetch(unit, codec, address, found)
+    return found
+
+
+async def _fetch(unit: Unit, codec: Codec, address: Address, found: list[Found]) -> None:
+    """Bring the entries that checkpoints lead to into their cache."""
     packed = [
         data for item in found for data in (*item.record.channels.values(), *(w.packed for _, _, w in item.writes))
     ]
-    await logs.fetch(unit, codec, cache, packed, where)
-    return found
+    if found:
+        await logs.fetch(unit, codec, found[0].cache, packed, str(address), thread=address.thread)
 
 
 def _at(address: Address, ns: str, checkpoint: str) -> Address:
     return type(address)(address.tenant, address.thread, ns, checkpoint, address.subject)
 
 
-async def _parent_id(unit: Unit, generation: int, record: Record, by_seq: Mapping[int, Found]) -> str | None:
+def _parent_id(record: Record, by_seq: Mapping[int, Found], named: Mapping[int, list[Row]]) -> str | None:
     if record.parent is None:
         return None
     if record.parent in by_seq:
         return by_seq[record.parent].record.id
-    row = await unit.one("checkpoint_id", generation=generation, ns=record.ns, seq=record.parent)
-    return ids.unpack(row[0]) if row else None
+    rows = named.get(record.parent)
+    return ids.unpack(rows[0][0]) if rows else None
 
 
-async def _add_writes(unit: Unit, codec: Codec, generation: int, by_seq: Mapping[int, Found]) -> None:
-    rows = await unit.all("writes_between", generation=generation, low=min(by_seq), high=max(by_seq))
+def _attach(codec: Codec, by_seq: Mapping[int, Found], rows: list[Row]) -> None:
+    """Give checkpoints their pending writes, in LangGraph's order."""
     for seq, task, payload in rows:
         item = by_seq.get(seq)
         if item is not None:
@@ -117,6 +179,22 @@ async def page(  # noqa: PLR0913 - one page of one listing
 
     0 to go on below: there are no more.
     """
+    return await _steady(
+        lambda: _page(unit, codec, caches, address, all_spaces=all_spaces, below=below, limit=limit, before=before)
+    )
+
+
+async def _page(  # noqa: PLR0913 - as `page`
+    unit: Unit,
+    codec: Codec,
+    caches: Caches,
+    address: Address,
+    *,
+    all_spaces: bool,
+    below: int,
+    limit: int,
+    before: Before | None,
+) -> tuple[int, list[Found]]:
     state = await threads.find(unit, address.thread)
     if state is None:
         return 0, []
@@ -145,6 +223,12 @@ async def named(
     before: Before | None,
 ) -> list[Found]:
     """Return the checkpoint that an address names, if it is before another one; looked for in every namespace."""
+    return await _steady(lambda: _named(unit, codec, caches, address, all_spaces=all_spaces, before=before))
+
+
+async def _named(
+    unit: Unit, codec: Codec, caches: Caches, address: Address, *, all_spaces: bool, before: Before | None
+) -> list[Found]:
     state = await threads.find(unit, address.thread)
     if state is None or address.checkpoint is None:
         return []
@@ -191,6 +275,10 @@ async def history(unit: Unit, codec: Codec, caches: Caches, address: Address, ch
 
     The walk ends where every channel has a stored value. It takes a query for each 256 ancestors.
     """
+    return await _steady(lambda: _history(unit, codec, caches, address, channels))
+
+
+async def _history(unit: Unit, codec: Codec, caches: Caches, address: Address, channels: list[str]) -> list[Found]:
     _, target = await get(unit, codec, caches, address)
     found: list[Found] = []
     remaining = set(channels)

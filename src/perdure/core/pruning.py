@@ -23,7 +23,7 @@ async def keep_latest(unit: Unit, codec: Codec, thread: str) -> int:
 
     A channel that is rebuilt from writes (`DeltaChannel`) needs its ancestors back to a snapshot.
     """
-    state = await threads.find(unit, thread)
+    state = await threads.lock(unit, thread)
     if state is None:
         return 0
     rows = await unit.all("checkpoint_rows", generation=state.generation)
@@ -51,7 +51,7 @@ async def delete_runs(unit: Unit, codec: Codec, runs: list[str]) -> int:
     gone = 0
     for run in runs:
         for (thread,) in await unit.all("run_threads", run=run):
-            state = await threads.find(unit, thread)
+            state = await threads.lock(unit, thread)
             if state is not None:
                 rows = await unit.all("run_checkpoints", generation=state.generation, run=run)
                 gone += await remove(unit, codec, thread, {(ns, seq) for ns, seq in rows}, turns=True)
@@ -63,7 +63,7 @@ async def remove(unit: Unit, codec: Codec, thread: str, doomed: set[Key], *, tur
 
     `turns`: those that go take their turns with them. A thread that is only pruned keeps its count.
     """
-    state = await threads.find(unit, thread)
+    state = await threads.lock(unit, thread)
     if state is None or not doomed:
         return 0
     generation = state.generation
@@ -74,18 +74,18 @@ async def remove(unit: Unit, codec: Codec, thread: str, doomed: set[Key], *, tur
     inputs = await _inputs(unit, codec, generation, doomed) if turns else 0
     for (ns, seq), parent in links.items():
         if (ns, seq) in doomed:
-            await unit.run("checkpoint_delete", generation=generation, ns=ns, seq=seq)
-            await unit.run("writes_delete_of", generation=generation, seq=seq)
+            await unit.post("checkpoint_delete", generation=generation, ns=ns, seq=seq)
+            await unit.post("writes_delete_of", generation=generation, seq=seq)
         elif parent is not None and (ns, parent) in doomed:
             ancestor: int | None = parent
             while ancestor is not None and (ns, ancestor) in doomed:
                 ancestor = links.get((ns, ancestor))
-            await unit.run("checkpoint_reparent", generation=generation, ns=ns, seq=seq, parent=ancestor)
+            await unit.post("checkpoint_reparent", generation=generation, ns=ns, seq=seq, parent=ancestor)
     await _collect(unit, codec, thread, state)
     parents = [parent for (ns, seq), parent in links.items() if (ns, seq) not in doomed and parent is not None]
     status = await _status(unit, codec, generation)
     forked = int(state.forked and len(parents) > len(set(parents)))
-    await unit.run("thread_recount", thread=thread, turns=inputs, status=status, forked=forked)
+    await unit.post("thread_recount", thread=thread, turns=inputs, status=status, forked=forked)
     return len(doomed)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from perdure.core.unit import Unit
     from perdure.engine import Row
 
-__all__ = ["State", "check_limit", "copy", "delete", "find", "page", "rename", "show", "start", "stats", "tag"]
+__all__ = ["State", "check_limit", "copy", "delete", "find", "lock", "page", "rename", "show", "start", "stats", "tag"]
 
 PAGE = 50
 LARGEST_PAGE = 1000
@@ -32,9 +32,8 @@ class State:
     generation: int
     epoch: int
     next_seq: int
-    status: str
-    title: str | None
-    subject: str | None
+    revision: int
+    subject: str | None = None
     forked: int = 0
 
 
@@ -44,31 +43,42 @@ async def find(unit: Unit, thread: str) -> State | None:
     return State(*row) if row else None
 
 
+async def lock(unit: Unit, thread: str) -> State | None:
+    """Do what `find` does, and let nobody else change the thread until this work ends."""
+    row = await unit.one("thread_lock", thread=thread)
+    return State(*row) if row else None
+
+
 async def start(unit: Unit, thread: str) -> State:
     """Begin a thread, in a generation that no thread ever had."""
     generation = await next_generation(unit)
-    await unit.run("thread_insert", thread=thread, generation=generation, now=unit.now)
-    return State(generation, 0, 1, "idle", None, None)
+    await unit.post("thread_mutex", thread=thread)
+    await unit.require("thread_insert", thread=thread, generation=generation, now=unit.now)
+    return State(generation, 0, 1, 0)
 
 
 async def next_generation(unit: Unit) -> int:
-    """Take a number from the database's one counter of generations."""
-    row = await unit.one("generation_next")
-    if row is None:
-        msg = "the table 'counters' has lost its row 'generation'; restore the database from a backup"
-        raise errors.CorruptDatabaseError(msg)
-    return int(row[0])
+    """Take a number from the database's one counter of generations; no two threads ever have the same."""
+    while True:
+        try:
+            return unit.generations.pop()
+        except IndexError:
+            rows = await unit.all("generation_next")
+        if not rows:
+            msg = "the table 'counters' has lost its row 'generation'; restore the database from a backup"
+            raise errors.CorruptDatabaseError(msg)
+        unit.generations.extend(row[0] for row in rows)
 
 
 async def delete(unit: Unit, thread: str) -> bool:
     """Remove a thread and everything in it; whether there was one."""
-    state = await find(unit, thread)
-    await unit.run("staged_delete", thread=thread)
+    state = await lock(unit, thread)
+    await unit.post("staged_delete", thread=thread)
     if state is None:
         return False
     for table in _OF_GENERATION:
-        await unit.run(f"{table}_delete", generation=state.generation)
-    await unit.run("thread_delete", thread=thread)
+        await unit.post(f"{table}_delete", generation=state.generation)
+    await unit.post("thread_delete", thread=thread)
     return True
 
 
@@ -77,25 +87,26 @@ async def copy(unit: Unit, source: str, target: str) -> bool:
 
     Raises ConflictError if the target exists: nothing is merged or overwritten.
     """
-    state = await find(unit, source)
+    state = await lock(unit, source)
     if state is None:
         return False
     if await find(unit, target) is not None:
         msg = f"thread {target!r} exists; delete it first, or copy to another id"
         raise errors.ConflictError(msg)
     generation = await next_generation(unit)
-    await unit.run("thread_copy", thread=source, target=target, generation=generation, now=unit.now)
+    await unit.post("thread_copy", thread=source, target=target, generation=generation, now=unit.now)
     for table in _OF_GENERATION:
-        await unit.run(f"{table}_copy", generation=state.generation, target=generation)
-    for (name,) in await unit.all("tags_of", thread=source):
-        await unit.run("tag_put", thread=target, tag=name)
+        await unit.post(f"{table}_copy", generation=state.generation, target=generation)
+    await unit.many(
+        "tag_put", [{"thread": target, "tag": name} for (name,) in await unit.all("tags_of", thread=source)]
+    )
     return True
 
 
 async def show(unit: Unit, thread: str) -> Thread | None:
     """Return one thread of the catalogue."""
     row = await unit.one("thread_show", thread=thread)
-    return await _thread(unit, row) if row else None
+    return (await _threads(unit, [row]))[0] if row else None
 
 
 async def page(  # noqa: PLR0913 - the filters of one listing
@@ -115,7 +126,7 @@ async def page(  # noqa: PLR0913 - the filters of one listing
     if subject is not None:
         given["subject"] = subject
     rows = await unit.all(statement, **given)
-    found = [await _thread(unit, row) for row in rows[:limit]]
+    found = await _threads(unit, rows[:limit])
     more = len(rows) > limit > 0
     return Page(tuple(found), _write_cursor(rows[limit - 1]) if more else None)
 
@@ -128,12 +139,10 @@ async def rename(unit: Unit, thread: str, title: str | None) -> None:
 
 async def tag(unit: Unit, thread: str, add: list[str], remove: list[str]) -> None:
     """Add and remove tags. Raises NotFoundError."""
-    if await find(unit, thread) is None:
+    if await lock(unit, thread) is None:
         raise missing(thread)
-    for name in remove:
-        await unit.run("tag_delete", thread=thread, tag=name)
-    for name in add:
-        await unit.run("tag_put", thread=thread, tag=name)
+    await unit.many("tag_delete", [{"thread": thread, "tag": name} for name in remove])
+    await unit.many("tag_put", [{"thread": thread, "tag": name} for name in add])
 
 
 async def stats(unit: Unit, thread: str) -> ThreadStats:
@@ -141,10 +150,11 @@ async def stats(unit: Unit, thread: str) -> ThreadStats:
     shown, state = await show(unit, thread), await find(unit, thread)
     if shown is None or state is None:
         raise missing(thread)
-    checkpoints = await unit.one("checkpoint_totals", generation=state.generation) or (0, 0, 0)
-    writes = await unit.one("write_totals", generation=state.generation) or (0, 0)
+    of_thread = {"generation": state.generation}
+    counted = await unit.together([(name, of_thread) for name in ("checkpoint_totals", "write_totals", "logs_of")])
+    (checkpoints,), (writes,), logs = counted
     found: dict[str, ChannelStats] = {}
-    for name, _, count, size in await unit.all("logs_of", generation=state.generation):
+    for name, _, count, size in logs:
         channel = name.partition(":")[0].rstrip("#")
         known = found.get(channel, ChannelStats(channel, 0, 0))
         found[channel] = ChannelStats(channel, known.entries + count, known.bytes + size)
@@ -172,9 +182,13 @@ def moment(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=micros)
 
 
-async def _thread(unit: Unit, row: Row) -> Thread:
+async def _threads(unit: Unit, rows: list[Row]) -> list[Thread]:
+    tags = await unit.together([("tags_of", {"thread": row[0]}) for row in rows]) if rows else []
+    return [_thread(unit, row, tuple(name for (name,) in found)) for row, found in zip(rows, tags, strict=True)]
+
+
+def _thread(unit: Unit, row: Row, tags: tuple[str, ...]) -> Thread:
     name, subject, title, status, forked, created, updated, expires, turns, checkpoints, size = row
-    tags = tuple(found[0] for found in await unit.all("tags_of", thread=name))
     return Thread(
         tenant=unit.tenant,
         id=name,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from perdure.engine import Params, Row, Tx
+    from perdure.engine import Params, Question, Row, Tx
 
 __all__ = ["Unit"]
 
@@ -16,12 +16,19 @@ __all__ = ["Unit"]
 class Unit:
     """What every core function takes first. `now` is in microseconds since 1970, UTC.
 
-    The tenant is bound to every statement here, so that no caller can forget it.
+    The tenant is bound to every statement here, so that no caller can forget it. `generations` are
+    numbers that this process has taken for threads to come.
     """
 
     tx: Tx
     tenant: str
     now: int
+    generations: list[int] = field(default_factory=list)
+
+    @property
+    def distant(self) -> bool:
+        """Whether every question is a round trip."""
+        return self.tx.distant
 
     async def all(self, name: str, /, **params: object) -> list[Row]:
         """Run a named statement for this tenant and return every row."""
@@ -35,6 +42,18 @@ class Unit:
         """Run a named statement for this tenant and return the number of rows it changed."""
         return await self.tx.run(name, tenant=self.tenant, **params)
 
+    async def together(self, questions: Sequence[Question], /) -> list[list[Row]]:
+        """Run several named statements for this tenant, in one round trip, and return the rows of each."""
+        return await self.tx.together([(name, {"tenant": self.tenant, **params}) for name, params in questions])
+
+    async def post(self, name: str, /, **params: object) -> None:
+        """Run a named statement for this tenant whose outcome nobody asks for."""
+        await self.tx.post(name, tenant=self.tenant, **params)
+
     async def many(self, name: str, rows: Sequence[Params], /) -> None:
-        """Run a named statement for this tenant once for each set of parameters."""
+        """Post a named statement for this tenant once for each set of parameters."""
         await self.tx.many(name, [{"tenant": self.tenant, **row} for row in rows])
+
+    async def require(self, name: str, /, **params: object) -> None:
+        """Post a named statement for this tenant that has to change a row; if it doesn't, the work is outdated."""
+        await self.tx.require(name, tenant=self.tenant, **params)

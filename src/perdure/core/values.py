@@ -94,7 +94,7 @@ class Encoder:
         return slot
 
     def _message(self, message: Any, name: str, path: str) -> Slot:
-        slot = self.cache.known(message)
+        slot = self.cache.slot_of(message)
         if slot is not None:
             return slot
         kept = fields_of(message)  # before it is encoded: another thread may be giving it an id just now

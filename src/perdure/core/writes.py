@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 import ormsgpack
 
 from perdure import errors
-from perdure.core import ids, spaces, threads
+from perdure.core import ids, views
 from perdure.core.entries import Cache, Slot
 from perdure.core.logs import Placer, Stored
+from perdure.engine import OutdatedError
 
 if TYPE_CHECKING:
     from perdure.core.codec import Codec
     from perdure.core.unit import Unit
+    from perdure.core.views import View
     from perdure.model import Address
 
 __all__ = ["Draft", "StaleError", "Write", "adopt_staged", "dump", "load", "merge", "put"]
@@ -54,6 +56,7 @@ class Draft:
     made: list[Slot]
     cache: Cache
     inline: Callable[[], list[Write]]
+    careful: bool = False
     status: str | None = None
 
 
@@ -63,48 +66,64 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored | None:
     A repeated write keeps its first value, a special one (an error, an interrupt) its last.
     """
     address, task = draft.address, ids.pack(draft.task)
-    state = await threads.find(unit, address.thread)
+    view = await views.open(unit, address.thread, draft.cache.known, careful=draft.careful)
+    state = view.state
     if state is None:
+        await unit.post("thread_mutex", thread=address.thread)
         await _stage(unit, codec, draft, draft.inline(), 0)
         return None
-    generation = state.generation
-    refuse_stale(draft.cache, generation, state.epoch)
-    ns = await spaces.find(unit, generation, address.ns)
-    seq = await spaces.seq_of(unit, generation, ns, address.checkpoint or "")
-    row = await unit.one("write_get", generation=generation, seq=seq, task=task) if seq is not None else None
-    before = row[0] if row else None
-    placer = Placer(unit, codec, generation, draft.cache)
+    refuse_stale(draft.cache, state.generation, state.epoch)
+    seq = await view.seq_of(await view.space(address.ns), address.checkpoint)
+    if seq is None and view.relied:
+        raise OutdatedError
+    before = await view.task(seq, task) if seq is not None else None
+    placer = Placer(view, codec, draft.cache)
     await placer.place(draft.made)
     new = [Write(index, channel, await placer.write(tree, channel)) for index, channel, tree in draft.items]
-    size = 0
-    if seq is None:
-        await _stage(unit, codec, draft, new, generation)
-    else:
-        size = await _store(unit, codec, (generation, seq, task), (draft.path, new), before)
-    await placer.finish()
+    payload = _merged(codec, (draft.path, new), before)
+    size = len(payload) - len(before or b"") if seq is not None else 0
     status = draft.status if seq is not None and not address.ns else None
-    await unit.run("thread_grow", thread=address.thread, bytes=placer.size + size, status=status)
-    return Stored(generation, state.epoch, placer.placed)
+    grown = {"generation": state.generation, "revision": state.revision, "bytes": placer.size + size, "status": status}
+    await unit.require("thread_grow", thread=address.thread, **grown)
+    view.move()
+    await placer.finish()
+    if seq is None:
+        await _stage(unit, codec, draft, new, state.generation)
+    else:
+        await _write(view, (seq, task), payload, new=before is None)
+    return Stored(state.generation, state.epoch, placer.placed, known=view.known)
 
 
-async def adopt_staged(unit: Unit, codec: Codec, address: Address, key: tuple[int, int, str]) -> tuple[int, set[str]]:
-    """Move the staged writes of a checkpoint that has come; return their bytes and channels."""
-    generation, seq, checkpoint = key
+async def _write(view: View, key: tuple[int, bytes], payload: bytes, *, new: bool) -> None:
+    seq, task = key
+    # A relying view that knows of no writes of the task leaves it to the key to say that there are some.
+    name = "write_add" if view.relied and new else "write_put"
+    await view.unit.post(name, generation=view.generation, seq=seq, task=task, payload=payload)
+    if seq in view.known.tasks:
+        view.known.tasks[seq][task] = payload
+
+
+async def adopt_staged(view: View, codec: Codec, address: Address, key: tuple[int, str]) -> tuple[int, set[str] | None]:
+    """Move the staged writes of a checkpoint that has come; return their bytes and channels, None if there are none."""
+    seq, checkpoint = key
+    unit, generation = view.unit, view.generation
     found = {"thread": address.thread, "ns": address.ns, "checkpoint": ids.pack(checkpoint)}
-    size, channels = 0, set()
     rows = await unit.all("staged_of", **found)
-    placer = Placer(unit, codec, generation, Cache())
+    if not rows:
+        return 0, None
+    size, channels = 0, set()
+    placer = Placer(view, codec, Cache())
     for task, made_for, payload in rows:
         if made_for in {0, generation}:
             path, writes = load(codec, payload, address.thread)
             writes = [replace(write, packed=await placer.lighten(write.packed, write.channel)) for write in writes]
-            found_before = await unit.one("write_get", generation=generation, seq=seq, task=task)
-            before = found_before[0] if found_before else None
-            size += await _store(unit, codec, (generation, seq, task), (path, writes), before)
+            before = await view.task(seq, task)
+            stored = _merged(codec, (path, writes), before)
+            size += len(stored) - len(before or b"")
+            await unit.post("write_put", generation=generation, seq=seq, task=task, payload=stored)
             channels |= {write.channel for write in writes}
-    if rows:
-        await unit.run("staged_delete_of", **found)
-        await placer.finish()
+    await unit.post("staged_delete_of", **found)
+    await placer.finish()
     return size + placer.size, channels
 
 
@@ -121,22 +140,17 @@ async def _stage(unit: Unit, codec: Codec, draft: Draft, new: list[Write], gener
         _, known = load(codec, row[1], address.thread)
         new = merge(known, new)
     payload = dump(codec, draft.path, new)
-    await unit.run("staged_put", **key, generation=generation, now=unit.now, payload=payload)
-    await unit.run("staged_expire", before=unit.now - KEEP_STAGED)
+    await unit.require("staged_put", **key, generation=generation, now=unit.now, payload=payload)
+    await unit.post("staged_expire", before=unit.now - KEEP_STAGED)
 
 
-async def _store(
-    unit: Unit, codec: Codec, key: tuple[int, int, bytes], new: tuple[str, list[Write]], before: bytes | None
-) -> int:
-    """Store a task's writes with those it has; return by how many bytes the row grew."""
-    generation, seq, task = key
+def _merged(codec: Codec, new: tuple[str, list[Write]], before: bytes | None) -> bytes:
+    """Return the stored bytes of a task's writes together with those it has."""
     path, writes = new
     if before is not None:
         known_path, known = load(codec, before, "")
         path, writes = path or known_path, merge(known, writes)
-    payload = dump(codec, path, writes)
-    await unit.run("write_put", generation=generation, seq=seq, task=task, payload=payload)
-    return len(payload) - len(before or b"")
+    return dump(codec, path, writes)
 
 
 def merge(known: list[Write], new: list[Write]) -> list[Write]:

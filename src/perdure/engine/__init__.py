@@ -7,17 +7,30 @@ them ever suspends, so `drive` runs the coroutine to its end with a single `send
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Engine", "Params", "Row", "Tx", "Work", "drive"]
+__all__ = ["Engine", "Finding", "OutdatedError", "Params", "Question", "Row", "Tx", "Work", "drive"]
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
 Params = Mapping[str, object]
+Question = tuple[str, Params]
+"""The name of a statement, and its parameters."""
+
+Finding = tuple[str, bool, str]
+"""What was checked, whether it is right, and what was seen or what to do."""
+
+
+class OutdatedError(Exception):
+    """What a unit of work relied on is not so any more: nothing was stored. Look again, and repeat."""
 
 
 class Tx(Protocol):
     """One open transaction. Statements are named (`engine/sql/`); values are always bound."""
+
+    distant: bool
+    """Whether every question is a round trip, so that relying on what is known and checking it at the end pays."""
 
     async def all(self, name: str, /, **params: object) -> list[Row]:
         """Run a named statement and return every row."""
@@ -28,8 +41,17 @@ class Tx(Protocol):
     async def run(self, name: str, /, **params: object) -> int:
         """Run a named statement and return the number of rows it changed."""
 
+    async def together(self, questions: Sequence[Question], /) -> list[list[Row]]:
+        """Run several named statements, in one round trip, and return the rows of each."""
+
+    async def post(self, name: str, /, **params: object) -> None:
+        """Run a named statement whose outcome nobody asks for; it may wait for the next question or the end."""
+
     async def many(self, name: str, rows: Sequence[Params], /) -> None:
-        """Run a named statement once for each set of parameters."""
+        """Post a named statement once for each set of parameters."""
+
+    async def require(self, name: str, /, **params: object) -> None:
+        """Post a named statement that has to change a row; if it doesn't, the work ends in OutdatedError."""
 
 
 Work = Callable[[Tx], Coroutine[Any, Any, T]]
@@ -37,33 +59,48 @@ Work = Callable[[Tx], Coroutine[Any, Any, T]]
 
 
 class Engine(Protocol):
-    """A database that runs units of work; safe to share between threads and event loops."""
+    """A database that runs units of work; safe to share between threads and event loops.
+
+    `tenant` is whose rows the work may touch; None: it looks at every tenant's threads and items.
+    """
 
     kind: str
     url: str
     applied: list[str]
     """The migrations that opening it has applied."""
 
-    def read(self, work: Work[T]) -> T:
-        """Run `work` in a read-only transaction that sees one moment of the database."""
+    def read(self, work: Work[T], *, tenant: str | None) -> T:
+        """Run `work`, which changes nothing. What it asks together is answered from one moment of the database."""
 
-    def write(self, work: Work[T]) -> T:
-        """Run `work` and return once its effects are on disk."""
+    def write(self, work: Work[T], *, tenant: str) -> T:
+        """Run `work` in one transaction and return once its effects are on disk."""
 
-    async def aread(self, work: Work[T]) -> T:
+    async def aread(self, work: Work[T], *, tenant: str | None) -> T:
         """Do what `read` does without blocking the event loop."""
 
-    async def awrite(self, work: Work[T]) -> T:
+    async def awrite(self, work: Work[T], *, tenant: str) -> T:
         """Do what `write` does without blocking the event loop."""
+
+    def lane(self, key: tuple[str, str]) -> AbstractContextManager[None]:
+        """Return a context in which this process has no other write for the same key under way.
+
+        Only for speed: two that rely on what is known would be in each other's way.
+        """
+
+    def alane(self, key: tuple[str, str]) -> AbstractAsyncContextManager[None]:
+        """Do what `lane` does without blocking the event loop."""
 
     def setup(self) -> list[str]:
         """Apply the migrations that are missing and return their names."""
 
-    def check(self) -> list[tuple[str, bool, str]]:
-        """Return (what, whether it is right, what was seen or what to do) for `perdure doctor`."""
+    def check(self) -> list[Finding]:
+        """Return what `perdure doctor` shows."""
 
     def close(self) -> None:
         """Close every connection; later calls raise ClosedError."""
+
+    async def aclose(self) -> None:
+        """Do what `close` does without blocking the event loop."""
 
 
 def drive(coro: Coroutine[Any, Any, T]) -> T:

@@ -11,14 +11,26 @@ import asyncio
 import copy
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import apsw
 
 from perdure import errors
-from perdure.engine import Params, Row, Work, drive, files, forks, migrate, statements
+from perdure.engine import (
+    Finding,
+    OutdatedError,
+    Params,
+    Question,
+    Row,
+    Work,
+    drive,
+    files,
+    forks,
+    migrate,
+    statements,
+)
 from perdure.engine.readers import Readers, roll_back
 from perdure.engine.writer import Job, Writer, closed
 
@@ -35,6 +47,7 @@ _abandoned: list[apsw.Connection] = []
 class SqliteTx:
     """A transaction of one connection."""
 
+    distant = False
     __slots__ = ("_connection", "_sql")
 
     def __init__(self, connection: apsw.Connection, sql: dict[str, str]) -> None:
@@ -55,10 +68,23 @@ class SqliteTx:
         self._connection.execute(self._sql[name], params)
         return int(self._connection.total_changes() - before)
 
+    async def together(self, questions: Sequence[Question], /) -> list[list[Row]]:
+        """Run several named statements and return the rows of each."""
+        return [self._connection.execute(self._sql[name], params).fetchall() for name, params in questions]
+
+    async def post(self, name: str, /, **params: object) -> None:
+        """Run a named statement."""
+        self._connection.execute(self._sql[name], params)
+
     async def many(self, name: str, rows: Sequence[Params], /) -> None:
         """Run a named statement once for each set of parameters."""
         if rows:
             self._connection.executemany(self._sql[name], rows)
+
+    async def require(self, name: str, /, **params: object) -> None:
+        """Run a named statement. Raises OutdatedError if it changed no row."""
+        if not await self.run(name, **params):
+            raise OutdatedError
 
 
 class SqliteEngine:
@@ -109,12 +135,12 @@ class SqliteEngine:
 
     # Writing
 
-    def write(self, work: Work[T]) -> T:
+    def write(self, work: Work[T], *, tenant: str | None = None) -> T:  # noqa: ARG002 - the statements name it
         """Run `work` and return once its effects are on disk."""
         value: T = self._writer.run(Job(work))
         return value
 
-    async def awrite(self, work: Work[T]) -> T:
+    async def awrite(self, work: Work[T], *, tenant: str | None = None) -> T:  # noqa: ARG002 - as above
         """Do what `write` does without blocking the event loop."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
@@ -192,7 +218,7 @@ class SqliteEngine:
 
     # Reading
 
-    def read(self, work: Work[T]) -> T:
+    def read(self, work: Work[T], *, tenant: str | None = None) -> T:  # noqa: ARG002 - as above
         """Run `work` in a read-only transaction that sees one moment of the database."""
         if self.place.path is None:
             return self.write(work)
@@ -200,7 +226,7 @@ class SqliteEngine:
             connection.execute("BEGIN")
             return drive(work(SqliteTx(connection, self._sql)))
 
-    async def aread(self, work: Work[T]) -> T:
+    async def aread(self, work: Work[T], *, tenant: str | None = None) -> T:  # noqa: ARG002 - as above
         """Do what `read` does without blocking the event loop."""
         if self.place.path is None:
             return await self.awrite(work)
@@ -210,6 +236,14 @@ class SqliteEngine:
             self._refuse_closed()  # closed since the threads were asked for
             raise
         return await answer
+
+    def lane(self, key: tuple[str, str]) -> AbstractContextManager[None]:  # noqa: ARG002 - the writer is one lane
+        """Return a context that does nothing: one job at a time is written anyway."""
+        return nullcontext()
+
+    def alane(self, key: tuple[str, str]) -> AbstractAsyncContextManager[None]:  # noqa: ARG002 - as above
+        """Return a context that does nothing."""
+        return nullcontext()
 
     @contextmanager
     def _own_connection(self) -> Iterator[apsw.Connection]:
@@ -221,7 +255,7 @@ class SqliteEngine:
 
     # Life
 
-    def check(self) -> list[tuple[str, bool, str]]:
+    def check(self) -> list[Finding]:
         """Return (what, whether it is right, what was seen or what to do)."""
         self._refuse_closed()
         damage = self.write(_quick_check)
@@ -254,6 +288,10 @@ class SqliteEngine:
                 connection.close()
         self._readers.idle.clear()
         self._readers.release()
+
+    async def aclose(self) -> None:
+        """Do what `close` does without blocking the event loop."""
+        await asyncio.to_thread(self.close)
 
     # Forks
 

@@ -6,9 +6,11 @@ import re
 from functools import cache
 from importlib import resources
 
-__all__ = ["load", "migrations"]
+__all__ = ["load", "migrations", "numbered", "required"]
 
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+_COMMENT = re.compile(r"--[^\n]*")
+_PARAMETER = re.compile(r"(?<!:):([a-z_]+)")
 
 
 @cache
@@ -19,6 +21,23 @@ def load(engine: str) -> dict[str, str]:
         for _, text in _files("sql", folder):
             found.update(_parse(text))
     return found
+
+
+@cache
+def numbered() -> dict[str, str]:
+    """Return PostgreSQL's statements with psycopg's form of parameters: ``%(name)s`` for ``:name``."""
+    plain = {name: _COMMENT.sub("", sql).strip() for name, sql in load("postgres").items()}
+    return {name: _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%")) for name, sql in plain.items()}
+
+
+@cache
+def required() -> dict[str, str]:
+    """Return PostgreSQL's statements that change a row, in a form that divides by zero if they change none."""
+    return {
+        name: f"WITH changed AS ({sql} RETURNING 1) SELECT 1 / count(*) FROM changed"  # noqa: S608 - constant
+        for name, sql in numbered().items()
+        if sql.startswith(("UPDATE", "INSERT"))
+    }
 
 
 @cache

@@ -13,7 +13,7 @@ from perdure.core.entries import Caches
 from perdure.core.logs import Stored
 from perdure.core.unit import Unit
 from perdure.core.writes import StaleError
-from perdure.engine import Engine, Tx, Work
+from perdure.engine import Engine, OutdatedError, Tx, Work
 from perdure.langgraph.configs import Scope
 from perdure.model import Address
 
@@ -21,6 +21,8 @@ __all__ = ["Calls", "Job"]
 
 T = TypeVar("T")
 Job = Callable[[Unit], Coroutine[Any, Any, T]]
+Make = Callable[[bool], Job[Stored | None]]
+"""Makes the work of a write; true: what the process remembers has misled it."""
 _ATTEMPTS = 5
 
 
@@ -49,43 +51,70 @@ class Calls:
 
     def _work(self, tenant: str, job: Job[T]) -> Work[T]:
         def work(tx: Tx) -> Coroutine[Any, Any, T]:
-            return job(Unit(tx, tenant, self.clock()))
+            return job(Unit(tx, tenant, self.clock(), self.caches.generations))
 
         return work
 
     def read(self, tenant: str, job: Job[T]) -> T:
-        """Run a job in a read transaction."""
-        return self.engine.read(self._work(tenant, job))
+        """Run a job that changes nothing."""
+        return self.engine.read(self._work(tenant, job), tenant=tenant)
 
     async def aread(self, tenant: str, job: Job[T]) -> T:
-        """Run a job in a read transaction."""
-        return await self.engine.aread(self._work(tenant, job))
+        """Run a job that changes nothing."""
+        return await self.engine.aread(self._work(tenant, job), tenant=tenant)
+
+    def survey(self, job: Job[T]) -> T:
+        """Run a job that looks at the threads and items of every tenant."""
+        return self.engine.read(self._work(self.scope.tenant, job), tenant=None)
+
+    async def asurvey(self, job: Job[T]) -> T:
+        """Run a job that looks at the threads and items of every tenant."""
+        return await self.engine.aread(self._work(self.scope.tenant, job), tenant=None)
 
     def write(self, tenant: str, job: Job[T]) -> T:
         """Run a job; it is on disk when this returns."""
-        return self.engine.write(self._work(tenant, job))
+        for _ in range(_ATTEMPTS):
+            try:
+                return self.engine.write(self._work(tenant, job), tenant=tenant)
+            except OutdatedError:
+                continue
+        raise _restless("what a call changes")
 
     async def awrite(self, tenant: str, job: Job[T]) -> T:
         """Run a job; it is on disk when this returns."""
-        return await self.engine.awrite(self._work(tenant, job))
-
-    def store(self, address: Address, make: Callable[[], Job[Stored | None]]) -> Stored | None:
-        """Encode and store; again from the start if the thread is not the one this process knew."""
         for _ in range(_ATTEMPTS):
             try:
-                return self._keep(address, self.write(address.tenant, make()))
-            except StaleError:
-                self.caches.drop(address.tenant, address.thread)
-        raise self._restless(address)
+                return await self.engine.awrite(self._work(tenant, job), tenant=tenant)
+            except OutdatedError:
+                continue
+        raise _restless("what a call changes")
 
-    async def astore(self, address: Address, make: Callable[[], Job[Stored | None]]) -> Stored | None:
+    def store(self, address: Address, make: Make) -> Stored | None:
         """Encode and store; again from the start if the thread is not the one this process knew."""
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
             try:
-                return self._keep(address, await self.awrite(address.tenant, make()))
-            except StaleError:
-                self.caches.drop(address.tenant, address.thread)
-        raise self._restless(address)
+                with self.engine.lane((address.tenant, address.thread)):
+                    work = self._work(address.tenant, make(attempt > 0))
+                    return self._keep(address, self.engine.write(work, tenant=address.tenant))
+            except (StaleError, OutdatedError) as error:
+                self._forget(address, error)
+        raise _restless(f"thread {address.thread!r}")
+
+    async def astore(self, address: Address, make: Make) -> Stored | None:
+        """Encode and store; again from the start if the thread is not the one this process knew."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                async with self.engine.alane((address.tenant, address.thread)):
+                    work = self._work(address.tenant, make(attempt > 0))
+                    return self._keep(address, await self.engine.awrite(work, tenant=address.tenant))
+            except (StaleError, OutdatedError) as error:
+                self._forget(address, error)
+        raise _restless(f"thread {address.thread!r}")
+
+    def _forget(self, address: Address, error: Exception) -> None:
+        """Forget what has misled a write: rows, or the entries as well."""
+        forget = self.caches.drop if isinstance(error, StaleError) else self.caches.doubt
+        forget(address.tenant, address.thread)
 
     def _keep(self, address: Address, stored: Stored | None) -> Stored | None:
         """Remember the entries that a write has placed, now that it is committed."""
@@ -95,10 +124,13 @@ class Calls:
                 cache.place(slot, slot.log, slot.pos)
             if stored.record is not None:
                 cache.heads[address.ns] = stored.record
+            if stored.known is not None:
+                self.caches.learn(address.tenant, address.thread, stored.known)
         return stored
 
-    def _restless(self, address: Address) -> errors.ConflictError:
-        return errors.ConflictError(
-            f"thread {address.thread!r} was pruned or begun anew {_ATTEMPTS} times while a step was being stored; "
-            "nothing was stored. Try again."
-        )
+
+def _restless(what: str) -> errors.ConflictError:
+    return errors.ConflictError(
+        f"{what} was changed by somebody else {_ATTEMPTS} times while this was being stored; nothing was stored. "
+        "Try again."
+    )

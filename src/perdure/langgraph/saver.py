@@ -22,7 +22,7 @@ from perdure.core import checkpoints, ids, lookups, pruning, threads, writes
 from perdure.core.codec import Codec
 from perdure.core.logs import Stored
 from perdure.langgraph import configs, drafts, snapshots
-from perdure.langgraph.calls import Calls
+from perdure.langgraph.calls import Calls, Make
 from perdure.langgraph.listing import Listing
 from perdure.langgraph.serde import CodecSerde
 from perdure.model import Address
@@ -210,8 +210,8 @@ class Saver(BaseCheckpointSaver[str]):
         checkpoint: Checkpoint,
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
-    ) -> Callable[[], Callable[..., Any]]:
-        def make() -> Callable[..., Any]:
+    ) -> Make:
+        def make(careful: bool) -> Callable[..., Any]:  # noqa: FBT001 - the one thing a second attempt does differently
             draft = drafts.of_checkpoint(
                 self._codec,
                 self._calls.caches,
@@ -221,6 +221,7 @@ class Saver(BaseCheckpointSaver[str]):
                 metadata=metadata,
                 new_versions=new_versions,
             )
+            draft.careful = careful
             return lambda unit: checkpoints.put(unit, self._codec, draft)
 
         return make
@@ -233,11 +234,10 @@ class Saver(BaseCheckpointSaver[str]):
         saved = Address(address.tenant, address.thread, address.ns, checkpoint["id"])
         return configs.config_of(saved, config)
 
-    def _put_writes(
-        self, address: Address, given: Sequence[tuple[str, Any]], task: str, path: str
-    ) -> Callable[[], Callable[..., Any]]:
-        def make() -> Callable[..., Any]:
+    def _put_writes(self, address: Address, given: Sequence[tuple[str, Any]], task: str, path: str) -> Make:
+        def make(careful: bool) -> Callable[..., Any]:  # noqa: FBT001 - as above
             draft = drafts.of_writes(self._codec, self._calls.caches, address, given, task=task, path=path)
+            draft.careful = careful
             return lambda unit: writes.put(unit, self._codec, draft)
 
         return make

@@ -183,7 +183,7 @@ class Store(BaseStore):
 
         They are gone for reads already. A view of a tenant sweeps that tenant's, any other sweeps everybody's.
         """
-        tenants = self._named() or self._calls.read(self._calls.scope.tenant, items.expiring_tenants)
+        tenants = self._named() or self._calls.survey(items.expiring_tenants)
         swept = 0
         for tenant in tenants:
             while count := self._calls.write(tenant, items.sweep):
@@ -192,7 +192,7 @@ class Store(BaseStore):
 
     async def asweep(self) -> int:
         """Do what `sweep` does."""
-        tenants = self._named() or await self._calls.aread(self._calls.scope.tenant, items.expiring_tenants)
+        tenants = self._named() or await self._calls.asurvey(items.expiring_tenants)
         swept = 0
         for tenant in tenants:
             while count := await self._calls.awrite(tenant, items.sweep):

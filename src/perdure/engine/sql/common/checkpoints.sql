@@ -4,10 +4,10 @@
 SELECT ns FROM spaces WHERE tenant = :tenant AND generation = :generation AND name = :name;
 
 -- name: space_put
-INSERT INTO spaces (tenant, generation, ns, name)
-SELECT :tenant, :generation, coalesce(max(ns), 0) + 1, :name
-FROM spaces WHERE tenant = :tenant AND generation = :generation
-RETURNING ns;
+INSERT INTO spaces (tenant, generation, ns, name) VALUES (:tenant, :generation, :ns, :name);
+
+-- name: space_next
+SELECT coalesce(max(ns), 0) + 1 FROM spaces WHERE tenant = :tenant AND generation = :generation;
 
 -- name: space_name
 SELECT name FROM spaces WHERE tenant = :tenant AND generation = :generation AND ns = :ns;
@@ -118,6 +118,10 @@ WHERE tenant = :tenant AND generation = :generation AND seq >= :low AND seq <= :
 SELECT payload FROM writes
 WHERE tenant = :tenant AND generation = :generation AND seq = :seq AND task = :task;
 
+-- name: write_add
+INSERT INTO writes (tenant, generation, seq, task, payload)
+VALUES (:tenant, :generation, :seq, :task, :payload);
+
 -- name: write_put
 INSERT INTO writes (tenant, generation, seq, task, payload)
 VALUES (:tenant, :generation, :seq, :task, :payload)
@@ -146,10 +150,6 @@ WHERE tenant = :tenant AND thread = :thread AND ns = :ns AND checkpoint = :check
 -- name: staged_of_thread
 SELECT payload FROM staged_writes
 WHERE tenant = :tenant AND thread = :thread AND generation = :generation;
-
--- name: staged_any
-SELECT 1 FROM staged_writes
-WHERE tenant = :tenant AND thread = :thread AND ns = :ns AND checkpoint = :checkpoint LIMIT 1;
 
 -- name: staged_delete_of
 DELETE FROM staged_writes
@@ -187,3 +187,53 @@ WHERE tenant = :tenant AND generation = :generation;
 
 -- name: writes_all
 SELECT task, payload FROM writes WHERE tenant = :tenant AND generation = :generation;
+
+-- What a run begins with, asked by names, so that one round trip brings it all. The last column is the parent's id.
+-- name: latest_get
+WITH place AS (
+    SELECT t.generation, CASE WHEN :space = '' THEN 0 ELSE (SELECT s.ns FROM spaces s
+        WHERE s.tenant = :tenant AND s.generation = t.generation AND s.name = :space) END AS ns
+    FROM threads t WHERE t.tenant = :tenant AND t.thread = :thread
+), head AS (
+    SELECT generation, ns, (SELECT max(m.seq) FROM checkpoints m
+        WHERE m.tenant = :tenant AND m.generation = place.generation AND m.ns = place.ns) AS seq
+    FROM place
+)
+SELECT c.ns, c.seq, c.id, c.parent, c.payload, (SELECT p.id FROM checkpoints p
+    WHERE p.tenant = :tenant AND p.generation = c.generation AND p.ns = c.ns AND p.seq = c.parent)
+FROM head JOIN checkpoints c
+    ON c.tenant = :tenant AND c.generation = head.generation AND c.ns = head.ns AND c.seq = head.seq;
+
+-- name: latest_writes
+WITH place AS (
+    SELECT t.generation, CASE WHEN :space = '' THEN 0 ELSE (SELECT s.ns FROM spaces s
+        WHERE s.tenant = :tenant AND s.generation = t.generation AND s.name = :space) END AS ns
+    FROM threads t WHERE t.tenant = :tenant AND t.thread = :thread
+), head AS (
+    SELECT generation, (SELECT max(m.seq) FROM checkpoints m
+        WHERE m.tenant = :tenant AND m.generation = place.generation AND m.ns = place.ns) AS seq
+    FROM place
+)
+SELECT w.seq, w.task, w.payload FROM head JOIN writes w
+    ON w.tenant = :tenant AND w.generation = head.generation AND w.seq = head.seq;
+
+-- name: named_get
+WITH place AS (
+    SELECT t.generation, CASE WHEN :space = '' THEN 0 ELSE (SELECT s.ns FROM spaces s
+        WHERE s.tenant = :tenant AND s.generation = t.generation AND s.name = :space) END AS ns
+    FROM threads t WHERE t.tenant = :tenant AND t.thread = :thread
+)
+SELECT c.ns, c.seq, c.id, c.parent, c.payload, (SELECT p.id FROM checkpoints p
+    WHERE p.tenant = :tenant AND p.generation = c.generation AND p.ns = c.ns AND p.seq = c.parent)
+FROM place JOIN checkpoints c
+    ON c.tenant = :tenant AND c.generation = place.generation AND c.ns = place.ns AND c.id = :id;
+
+-- name: named_writes
+WITH place AS (
+    SELECT t.generation, CASE WHEN :space = '' THEN 0 ELSE (SELECT s.ns FROM spaces s
+        WHERE s.tenant = :tenant AND s.generation = t.generation AND s.name = :space) END AS ns
+    FROM threads t WHERE t.tenant = :tenant AND t.thread = :thread
+)
+SELECT w.seq, w.task, w.payload FROM place
+JOIN checkpoints c ON c.tenant = :tenant AND c.generation = place.generation AND c.ns = place.ns AND c.id = :id
+JOIN writes w ON w.tenant = :tenant AND w.generation = place.generation AND w.seq = c.seq;

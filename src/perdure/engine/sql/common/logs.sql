@@ -70,3 +70,10 @@ WHERE tenant = :tenant AND generation = :generation ORDER BY log, pos;
 -- name: digests_copy
 INSERT INTO digests (tenant, generation, digest, log, pos)
 SELECT tenant, :target, digest, log, pos FROM digests WHERE tenant = :tenant AND generation = :generation;
+
+-- Where each log of a thread ends; nothing if the thread is as it was.
+-- name: log_ends
+SELECT l.name, l.log, (SELECT coalesce(max(e.pos), -1) + 1 FROM entries e
+    WHERE e.tenant = :tenant AND e.generation = l.generation AND e.log = l.log)
+FROM threads t JOIN logs l ON l.tenant = :tenant AND l.generation = t.generation
+WHERE t.tenant = :tenant AND t.thread = :thread AND t.revision <> :revision;

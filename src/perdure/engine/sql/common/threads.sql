@@ -4,7 +4,7 @@
 UPDATE counters SET value = value + 1 WHERE name = 'generation' RETURNING value;
 
 -- name: thread_get
-SELECT generation, epoch, next_seq, status, title, subject, forked
+SELECT generation, epoch, next_seq, revision, subject, forked
 FROM threads WHERE tenant = :tenant AND thread = :thread;
 
 -- name: thread_insert
@@ -13,6 +13,7 @@ VALUES (:tenant, :thread, :generation, :now, :now);
 
 -- name: thread_touch
 UPDATE threads SET
+    revision = revision + 1,
     next_seq = next_seq + :seqs,
     epoch = epoch + :replaced,
     checkpoints = checkpoints + :seqs,
@@ -23,14 +24,15 @@ UPDATE threads SET
     forked = CASE WHEN :forked = 1 THEN 1 ELSE forked END,
     title = coalesce(title, :title),
     subject = coalesce(subject, :subject)
-WHERE tenant = :tenant AND thread = :thread;
+WHERE tenant = :tenant AND thread = :thread AND generation = :generation AND revision = :revision;
 
 -- name: thread_grow
-UPDATE threads SET bytes = bytes + :bytes, status = coalesce(:status, status)
-WHERE tenant = :tenant AND thread = :thread;
+UPDATE threads SET revision = revision + 1, bytes = bytes + :bytes, status = coalesce(:status, status)
+WHERE tenant = :tenant AND thread = :thread AND generation = :generation AND revision = :revision;
 
 -- name: thread_recount
 UPDATE threads SET
+    revision = revision + 1,
     epoch = epoch + 1,
     turns = CASE WHEN turns > :turns THEN turns - :turns ELSE 0 END,
     status = :status,

@@ -1,2 +1,10 @@
 -- name: quick_check
 PRAGMA quick_check(1);
+
+-- A writer is alone here: nothing to lock.
+-- name: thread_lock
+SELECT generation, epoch, next_seq, revision, subject, forked
+FROM threads WHERE tenant = :tenant AND thread = :thread;
+
+-- name: thread_mutex
+SELECT 1;

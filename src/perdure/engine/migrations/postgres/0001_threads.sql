@@ -1,0 +1,128 @@
+-- Threads, their checkpoints, and what checkpoints point to.
+-- The tenant is the first column of every key. A thread's rows hang on its generation, a number
+-- that no other thread ever had, so a deleted thread can't come back under its own name.
+-- Text is compared by its bytes, as on the other engine, so every text column that has an order is COLLATE "C".
+-- Payloads are compressed already; PostgreSQL need not try again.
+
+CREATE TABLE migrations (
+    name text PRIMARY KEY,
+    checksum text NOT NULL,
+    applied_at bigint NOT NULL
+);
+
+CREATE SEQUENCE generations AS bigint;
+
+-- Times are microseconds since 1970, UTC.
+CREATE TABLE threads (
+    tenant text COLLATE "C" NOT NULL,
+    thread text COLLATE "C" NOT NULL,
+    generation bigint NOT NULL,
+    epoch bigint NOT NULL DEFAULT 0,         -- raised when entries are removed: cached places are void
+    revision bigint NOT NULL DEFAULT 0,      -- raised by every change of the thread's rows
+    next_seq bigint NOT NULL DEFAULT 1,
+    subject text COLLATE "C",
+    title text COLLATE "C",
+    status text NOT NULL DEFAULT 'idle',
+    forked integer NOT NULL DEFAULT 0,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    expires_at bigint,
+    turns bigint NOT NULL DEFAULT 0,
+    checkpoints bigint NOT NULL DEFAULT 0,
+    bytes bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (tenant, thread)
+) WITH (fillfactor = 70);
+
+CREATE UNIQUE INDEX threads_by_generation ON threads (tenant, generation);
+CREATE INDEX threads_by_update ON threads (tenant, updated_at, thread);
+CREATE INDEX threads_by_subject ON threads (tenant, subject, updated_at, thread) WHERE subject IS NOT NULL;
+
+CREATE TABLE thread_tags (
+    tenant text COLLATE "C" NOT NULL,
+    thread text COLLATE "C" NOT NULL,
+    tag text COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant, thread, tag),
+    FOREIGN KEY (tenant, thread) REFERENCES threads (tenant, thread) ON DELETE CASCADE
+);
+
+CREATE INDEX thread_tags_by_tag ON thread_tags (tenant, tag, thread);
+
+-- Checkpoint namespaces by number; 0 is the root and has no row.
+CREATE TABLE spaces (
+    tenant text COLLATE "C" NOT NULL,
+    generation bigint NOT NULL,
+    ns integer NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    PRIMARY KEY (tenant, generation, ns)
+);
+
+CREATE UNIQUE INDEX spaces_by_name ON spaces (tenant, generation, name);
+
+-- seq orders a thread's checkpoints over all its namespaces.
+CREATE TABLE checkpoints (
+    tenant text COLLATE "C" NOT NULL,
+    generation bigint NOT NULL,
+    ns integer NOT NULL,
+    seq bigint NOT NULL,
+    id bytea NOT NULL,
+    parent bigint,                           -- seq
+    run text COLLATE "C",
+    payload bytea STORAGE EXTERNAL NOT NULL,
+    PRIMARY KEY (tenant, generation, ns, seq)
+);
+
+CREATE UNIQUE INDEX checkpoints_by_id ON checkpoints (tenant, generation, ns, id);
+CREATE INDEX checkpoints_by_run ON checkpoints (tenant, run) WHERE run IS NOT NULL;
+
+-- Pending writes: a row for each task of a checkpoint.
+CREATE TABLE writes (
+    tenant text COLLATE "C" NOT NULL,
+    generation bigint NOT NULL,
+    seq bigint NOT NULL,
+    task bytea NOT NULL,
+    payload bytea STORAGE EXTERNAL NOT NULL,
+    PRIMARY KEY (tenant, generation, seq, task)
+);
+
+-- Writes that came before their checkpoint: seen by nobody until it comes, and gone after a while.
+CREATE TABLE staged_writes (
+    tenant text COLLATE "C" NOT NULL,
+    thread text COLLATE "C" NOT NULL,
+    ns text COLLATE "C" NOT NULL,
+    checkpoint bytea NOT NULL,
+    task bytea NOT NULL,
+    generation bigint NOT NULL,              -- 0: the payload points to no entries
+    created_at bigint NOT NULL,
+    payload bytea STORAGE EXTERNAL NOT NULL,
+    PRIMARY KEY (tenant, thread, ns, checkpoint, task)
+);
+
+CREATE INDEX staged_writes_by_age ON staged_writes (tenant, created_at);
+
+-- Append-only logs of immutable entries.
+CREATE TABLE logs (
+    tenant text COLLATE "C" NOT NULL,
+    generation bigint NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    log integer NOT NULL,
+    PRIMARY KEY (tenant, generation, name)
+);
+
+CREATE TABLE entries (
+    tenant text COLLATE "C" NOT NULL,
+    generation bigint NOT NULL,
+    log integer NOT NULL,
+    pos integer NOT NULL,
+    payload bytea STORAGE EXTERNAL NOT NULL,
+    PRIMARY KEY (tenant, generation, log, pos)
+);
+
+-- Where an entry with this content is already kept.
+CREATE TABLE digests (
+    tenant text COLLATE "C" NOT NULL,
+    generation bigint NOT NULL,
+    digest bytea NOT NULL,
+    log integer NOT NULL,
+    pos integer NOT NULL,
+    PRIMARY KEY (tenant, generation, digest)
+);

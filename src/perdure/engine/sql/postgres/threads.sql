@@ -1,0 +1,58 @@
+-- Taken in blocks, so that most new threads cost no question.
+-- name: generation_next
+SELECT nextval('generations') FROM generate_series(1, 32);
+
+-- name: thread_lock
+SELECT generation, epoch, next_seq, revision, subject, forked
+FROM threads WHERE tenant = :tenant AND thread = :thread FOR UPDATE;
+
+-- Until a thread has a row to lock, its beginning and the writes that are staged for it exclude each other by this.
+-- name: thread_mutex
+SELECT pg_advisory_xact_lock(hashtextextended(:tenant || chr(31) || :thread, 0));
+
+-- name: totals
+SELECT
+    (SELECT count(*) FROM threads WHERE tenant = :tenant),
+    (SELECT coalesce(sum(checkpoints), 0)::bigint FROM threads WHERE tenant = :tenant),
+    (SELECT coalesce(sum(bytes), 0)::bigint FROM threads WHERE tenant = :tenant);
+
+-- name: thread_page
+SELECT thread, subject, title, status, forked, created_at, updated_at, expires_at, turns, checkpoints, bytes
+FROM threads
+WHERE tenant = :tenant
+    AND (updated_at, thread) < (:updated_at, :after)
+    AND (:status::text IS NULL OR CASE WHEN status = 'idle' AND forked = 1 THEN 'forked' ELSE status END = :status)
+    AND (:tag::text IS NULL OR EXISTS (SELECT 1 FROM thread_tags g
+        WHERE g.tenant = threads.tenant AND g.thread = threads.thread AND g.tag = :tag))
+    AND (:title::text IS NULL OR strpos(lower(title), lower(:title::text COLLATE "C")) > 0)
+ORDER BY updated_at DESC, thread DESC
+LIMIT :limit;
+
+-- name: thread_page_of_subject
+SELECT thread, subject, title, status, forked, created_at, updated_at, expires_at, turns, checkpoints, bytes
+FROM threads
+WHERE tenant = :tenant AND subject = :subject
+    AND (updated_at, thread) < (:updated_at, :after)
+    AND (:status::text IS NULL OR CASE WHEN status = 'idle' AND forked = 1 THEN 'forked' ELSE status END = :status)
+    AND (:tag::text IS NULL OR EXISTS (SELECT 1 FROM thread_tags g
+        WHERE g.tenant = threads.tenant AND g.thread = threads.thread AND g.tag = :tag))
+    AND (:title::text IS NULL OR strpos(lower(title), lower(:title::text COLLATE "C")) > 0)
+ORDER BY updated_at DESC, thread DESC
+LIMIT :limit;
+
+-- name: thread_touch
+UPDATE threads SET
+    revision = revision + 1,
+    next_seq = next_seq + :seqs,
+    epoch = epoch + :replaced,
+    checkpoints = checkpoints + :seqs,
+    turns = turns + :turns,
+    bytes = bytes + :bytes,
+    updated_at = CASE WHEN updated_at > :now THEN updated_at ELSE :now END,
+    status = coalesce(:status, status),
+    forked = CASE WHEN :forked = 1 THEN 1 ELSE forked END,
+    title = coalesce(title, :title),
+    subject = coalesce(subject, :subject)
+WHERE tenant = :tenant AND thread = :thread AND generation = :generation AND revision = :revision
+    AND NOT EXISTS (SELECT 1 FROM staged_writes s WHERE s.tenant = :tenant AND s.thread = :thread
+        AND s.ns = :ns AND s.checkpoint = :checkpoint);
