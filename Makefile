@@ -41,7 +41,7 @@ lock: $(DEV)    ## renew requirements/*.txt from pyproject.toml; UPGRADE=--upgra
 	$(COMPILE) pyproject.toml --group build --constraint requirements/dev.txt -o requirements/run.txt
 
 clean:    ## remove what make made
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .postgres build dist
 
 $(BIN)/python:
 	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }

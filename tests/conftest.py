@@ -12,6 +12,8 @@ import pytest
 
 from perdure import Memory
 
+pytest_plugins = ["tests.fix_postgres"]
+
 hypothesis.settings.register_profile("perdure", deadline=None, max_examples=60, derandomize=False)
 hypothesis.settings.load_profile("perdure")
 
@@ -21,10 +23,16 @@ def anyio_backend():
     return "asyncio"
 
 
-@pytest.fixture(params=["memory", "file"])
-def url(request, tmp_path):
-    """The same engine, in memory and in a file."""
-    return "sqlite://" if request.param == "memory" else f"sqlite:///{tmp_path}/memory.db"
+@pytest.fixture(params=["memory", "file", "postgres"])
+def url(request):
+    """A new database: in memory, in a file, and on PostgreSQL as a role that the walls between tenants hold."""
+    fixture = {"memory": "memory_url", "file": "file_url", "postgres": "application_url"}[request.param]
+    return request.getfixturevalue(fixture)
+
+
+@pytest.fixture
+def memory_url():
+    return "sqlite://"
 
 
 @pytest.fixture
