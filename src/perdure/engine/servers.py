@@ -16,7 +16,7 @@ from psycopg import conninfo
 from psycopg import sql as text
 
 from perdure import errors
-from perdure.engine import Finding, failures, migrate, statements
+from perdure.engine import Finding, failures, migrate, roles, statements
 from perdure.engine.pools import Statement
 
 __all__ = ["Server", "seconds"]
@@ -25,7 +25,6 @@ _LOCK = 0x70657264757265
 """The advisory lock that only one process at a time sets a database up under: "perdure"."""
 _DEFAULTS = {"connect_timeout": "10", "application_name": "perdure"}
 _OLDEST = 140000
-_NOTHING: Any = {}
 _FIRST = {
     (False, False): "SELECT set_config('perdure.tenant', %(tenant)s, true)",
     (False, True): "SELECT set_config('perdure.operator', 'on', true)",
@@ -35,18 +34,6 @@ _FIRST = {
     (True, True): "SELECT set_config('perdure.operator', 'on', true), set_config('search_path', %(schema)s, true)",
 }
 """What every transaction begins with, by whether there is a schema, and whether it is for every tenant."""
-_TABLES = (
-    "threads",
-    "thread_tags",
-    "spaces",
-    "checkpoints",
-    "writes",
-    "staged_writes",
-    "logs",
-    "entries",
-    "digests",
-    "items",
-)
 
 
 class Server:
@@ -130,7 +117,8 @@ class Server:
             if there is not None and there[1]:
                 raise errors.ForeignDatabaseError(
                     f"{self.shown} has a table 'checkpoints' that isn't Perdure's (LangGraph's saver?); it "
-                    "was left as it is. Pass schema='perdure' to keep ours apart; 'perdure import langgraph' brings the others over."
+                    "was left as it is. Pass schema='perdure' to keep ours apart; "
+                    "'perdure import langgraph' brings the others over."
                 )
             return list(known)
         try:
@@ -158,10 +146,15 @@ class Server:
                 )
         return [name for name, _ in missing]
 
+    def make_role(self, name: str) -> list[str]:
+        """Let a role use the tables, and make it if need be; return the SQL that did."""
+        with self.connection() as connection:
+            return roles.make(connection, name)
+
     # Looking at it
 
     def _judge(self, connection: psycopg.Connection[Any], walls: str) -> None:
-        role, why = weakness(connection)
+        role, why = roles.weakness(connection)
         if why is None:
             return
         said = (
@@ -176,21 +169,6 @@ class Server:
         """Return what `perdure doctor` shows."""
         with self.connection() as connection:
             return [("PostgreSQL server", True, str(connection.info.server_version))]
-
-
-def weakness(connection: psycopg.Connection[Any]) -> tuple[str, str | None]:
-    """Return the role of a connection, and why the walls between tenants don't hold it; None if they do."""
-    row = connection.execute(
-        "SELECT r.rolname, r.rolsuper, r.rolbypassrls, EXISTS ("
-        "SELECT 1 FROM pg_class c WHERE c.oid = to_regclass('threads') AND pg_has_role(r.oid, c.relowner, 'USAGE')) "
-        "FROM pg_roles r WHERE r.rolname = current_user"
-    ).fetchone()
-    name, is_superuser, bypasses, owns = row or ("?", False, False, False)
-    if is_superuser:
-        return name, "is a superuser"
-    if bypasses:
-        return name, "has BYPASSRLS"
-    return name, "owns the tables" if owns else None
 
 
 def seconds(value: object, what: str) -> float:
