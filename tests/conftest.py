@@ -30,6 +30,12 @@ def url(request):
     return request.getfixturevalue(fixture)
 
 
+@pytest.fixture(params=["memory", "file"])
+def sqlite_url(request):
+    """A new database of the embedded engine."""
+    return request.getfixturevalue(f"{request.param}_url")
+
+
 @pytest.fixture
 def memory_url():
     return "sqlite://"

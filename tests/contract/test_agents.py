@@ -111,7 +111,7 @@ def test_a_change_while_a_step_is_being_stored_is_not_taken_for_stored(memory, m
         said[1].content = "changed meanwhile"
 
     calls = type(saver._calls)
-    hooked = "write" if moment == "before the commit" else "_keep"
+    hooked = "_work" if moment == "before the commit" else "_keep"
     real = getattr(calls, hooked)
     monkeypatch.setattr(calls, hooked, lambda self, *given: change() or real(self, *given))
     first = put(saver, config(), {"messages": said})

@@ -6,6 +6,7 @@ import dataclasses
 import threading
 
 import pytest
+from tests import inside
 from tests.support import checkpoint, config, metadata, put, task, values_of
 
 from perdure import Memory, errors
@@ -141,12 +142,7 @@ def test_writes_for_a_deleted_checkpoint_are_seen_by_nobody_and_expire(memory, s
 
 
 def staged(memory):
-    async def count(tx):
-        return await tx.one("staged_count")
-
-    sql = memory.engine._sql
-    memory.engine._sql = {**sql, "staged_count": "SELECT count(*) FROM staged_writes"}
-    return memory.engine.read(count)[0]
+    return inside.value(memory, "SELECT count(*) FROM staged_writes")
 
 
 def test_a_run_that_had_read_a_deleted_thread_can_not_bring_it_back(saver):
@@ -171,19 +167,13 @@ def test_a_new_run_begins_a_deleted_thread_anew(memory, saver):
 
 def test_a_deleted_thread_leaves_no_row_behind(memory, saver):
     put(saver, config("keep"), {"n": ["kept " * 100]})
-    before = rows(memory)
+    before = inside.counts(memory)
     head = put(saver, config(), {"n": ["x" * 500, "y" * 500]})
     saver.put_writes(head, [("n", ["z" * 500])], "task")
     put(saver, config(ns="child:1"), {"n": ["x" * 500]})
     memory.threads.tag("t1", add=["tagged"])
     saver.delete_thread("t1")
-    assert rows(memory) == before
-
-
-def rows(memory):
-    connection = memory.engine._connection
-    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type='table'")]
-    return {name: connection.execute(f"SELECT count(*) FROM {name}").get for name in tables}
+    assert inside.counts(memory) == before
 
 
 # Listing

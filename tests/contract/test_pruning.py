@@ -10,13 +10,14 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
+from tests import inside
 from tests.support import config, put, values_of
 
 from perdure import Memory, errors
 
 
 def entries(memory):
-    return memory.engine._connection.execute("SELECT count(*) FROM entries").get
+    return inside.value(memory, "SELECT count(*) FROM entries")
 
 
 def long(text):

@@ -8,6 +8,7 @@ import pytest
 from benchmarks import agents
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from tests import inside
 from tests.support import checkpoint, config, metadata, put
 
 from perdure import Memory
@@ -55,9 +56,9 @@ def test_an_image_in_the_state_is_stored_once(memory):
         }
         parent = put(saver, parent, values, versions=dict.fromkeys(values, step), step=step)
     assert saver.get_tuple(parent).checkpoint["channel_values"]["files"]["a.png"] == image
-    count, size = memory.engine._connection.execute(
-        "SELECT count(*), sum(length(payload)) FROM entries WHERE length(payload) > 4000"
-    ).get
+    ((count, size),) = inside.rows(
+        memory, "SELECT count(*), sum(length(payload)) FROM entries WHERE length(payload) > 4000"
+    )
     assert count == 1
     assert size <= len(image) + 100
 

@@ -11,6 +11,7 @@ import threading
 
 import pytest
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, MatchCondition, PutOp, SearchItem, SearchOp
+from tests import inside
 
 from perdure import Memory, errors
 
@@ -231,9 +232,7 @@ def test_one_bad_operation_keeps_the_whole_batch_out(store, bad):
 
 
 def test_a_batch_that_fails_half_way_in_the_database_leaves_nothing(memory, store):
-    memory.engine._connection.execute(
-        "CREATE TEMP TRIGGER refuse BEFORE INSERT ON items WHEN NEW.key = 'b' BEGIN SELECT RAISE(ABORT, 'no'); END"
-    )
+    inside.refuse_writes(memory, "items", "INSERT", "NEW.key = 'b'")
     with pytest.raises(errors.DatabaseError):
         store.batch([PutOp(("f",), "a", {}), PutOp(("f",), "b", {})])
     assert store.count() == 0
@@ -337,25 +336,23 @@ def test_a_sweep_removes_what_has_expired_and_nothing_else(memory, clocked, time
     clock.forward(1)
     assert views[0].sweep() == 600
     rows = "SELECT tenant, count(*) FROM items GROUP BY tenant ORDER BY tenant"
-    assert list(memory.engine._connection.execute(rows)) == [("default", 602), ("one", 2), ("two", 602)]
+    assert inside.rows(memory, rows) == [("default", 602), ("one", 2), ("two", 602)]
     assert timed.sweep() == 1200
-    assert list(memory.engine._connection.execute(rows)) == [("default", 2), ("one", 2), ("two", 2)]
+    assert inside.rows(memory, rows) == [("default", 2), ("one", 2), ("two", 2)]
 
 
-def test_reading_what_has_no_ttl_writes_nothing(memory, store):
+def test_reading_what_has_no_ttl_writes_nothing(memory, store, caplog):
     store.put(("f",), "k", {})
-    before = memory.engine._connection.total_changes()
+    inside.refuse_writes(memory, "items", "UPDATE")
     store.get(("f",), "k")
     store.search(("f",))
-    assert memory.engine._connection.total_changes() == before
+    assert caplog.text == ""
 
 
 def test_a_read_succeeds_though_its_refresh_can_not_be_written(memory, timed, clock, caplog):
     timed.put(("f",), "k", {"secret": "content"}, ttl=1)
     clock.forward(0.5)
-    memory.engine._connection.execute(
-        "CREATE TEMP TRIGGER refuse BEFORE UPDATE ON items BEGIN SELECT RAISE(ABORT, 'no'); END"
-    )
+    inside.refuse_writes(memory, "items", "UPDATE")
     assert (timed.get(("f",), "k")).value == {"secret": "content"}
     assert "not refreshed" in caplog.text
     assert "content" not in caplog.text
@@ -436,7 +433,8 @@ def test_a_method_has_langgraphs_signature_in_both_styles(name):
 
 def test_damaged_bytes_are_an_error_that_names_the_item(memory, store):
     store.put(("f",), "k", {"secret": "content"})
-    memory.engine._connection.execute("UPDATE items SET value = CAST(value || x'00' AS BLOB)")
+    (found,) = inside.rows(memory, "SELECT value FROM items")
+    inside.rows(memory, "UPDATE items SET value = ?", found[0] + b"\0")
     for attempt in (lambda: store.get(("f",), "k"), lambda: store.search(("f",))):
         with pytest.raises(errors.CorruptValueError, match="item 'k'"):
             attempt()

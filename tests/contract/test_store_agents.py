@@ -14,6 +14,7 @@ from langgraph.config import get_store
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
+from tests import inside
 
 from perdure import Memory, errors
 
@@ -94,7 +95,7 @@ def test_a_tool_reaches_only_the_tenant_of_its_run(memory, style, names):
     assert run(agent_of(memory, (get, {})), style, "b", tenant_id="one") == ["likes tea"]
     assert run(agent_of(memory, (get, {})), style, "b", tenant_id="two") == [""]
     assert run(agent_of(memory, (get, {})), style, "b") == [""]
-    kept = list(memory.engine._connection.execute("SELECT tenant, subject, key FROM items"))
+    kept = inside.rows(memory, "SELECT tenant, subject, key FROM items")
     assert kept == [("one", "u1", "likes tea")]
     assert memory.store.search(()) == []
     assert memory.scope(tenant="one").store.count() == 1

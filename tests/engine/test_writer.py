@@ -304,14 +304,14 @@ def interrupt(url, times):
     assert len(said.split()) == 4
 
 
-def test_ctrl_c_at_any_moment_of_a_write_leaves_the_memory_usable(url):
+def test_ctrl_c_at_any_moment_of_a_write_leaves_the_memory_usable(sqlite_url):
     """The handler of a timer raises what Ctrl-C would; the others write on."""
-    interrupt(url, 150)
+    interrupt(sqlite_url, 150)
 
 
 @pytest.mark.long
-def test_ten_thousand_interrupts_leave_the_memory_usable(url):
-    interrupt(url, 10_000)
+def test_ten_thousand_interrupts_leave_the_memory_usable(sqlite_url):
+    interrupt(sqlite_url, 10_000)
 
 
 def test_a_caller_that_is_interrupted_in_line_is_not_waited_for(engine):

@@ -12,7 +12,12 @@ from perdure.engine import statements
 
 HOT = {
     "thread_get": "PRIMARY KEY (tenant=? AND thread=?)",
-    "thread_touch": "PRIMARY KEY (tenant=? AND thread=?)",
+    "thread_touch": "threads",  # by its name or its generation
+    "latest_get": "checkpoints_by_seq (tenant=? AND generation=? AND ns=? AND seq=?)",
+    "latest_writes": "PRIMARY KEY (tenant=? AND generation=? AND seq=?)",
+    "named_get": "checkpoints_by_id (tenant=? AND generation=? AND ns=? AND id=?)",
+    "named_writes": "PRIMARY KEY (tenant=? AND generation=? AND seq=?)",
+    "log_ends": "entries_by_place (tenant=? AND generation=? AND log=?)",
     "checkpoint_get": "checkpoints_by_id (tenant=? AND generation=? AND ns=? AND id=?)",
     "checkpoint_seq": "checkpoints_by_id (tenant=? AND generation=? AND ns=? AND id=?)",
     "checkpoint_id": "checkpoints_by_seq (tenant=? AND generation=? AND ns=? AND seq=?)",
@@ -25,7 +30,6 @@ HOT = {
     "writes_between": "PRIMARY KEY (tenant=? AND generation=? AND seq>? AND seq<?)",
     "write_get": "PRIMARY KEY (tenant=? AND generation=? AND seq=? AND task=?)",
     "staged_of": "PRIMARY KEY (tenant=? AND thread=? AND ns=? AND checkpoint=?)",
-    "staged_any": "PRIMARY KEY (tenant=? AND thread=?",
     "staged_expire": "staged_writes_by_age (tenant=? AND created_at<?)",
     "entry_range": "entries_by_place (tenant=? AND generation=? AND log=? AND pos>? AND pos<?)",
     "log_end": "PRIMARY KEY (tenant=? AND generation=? AND name=?)",

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import copy
 import random
+import uuid
 
 import hypothesis
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from tests.support import checkpoint, config, metadata
 
@@ -51,15 +60,15 @@ messages = st.builds(message, st.integers(0, 2), big | st.text(max_size=20), st.
 
 
 class Steps(RuleBasedStateMachine):
-    """Steps on one thread, in two memories on one file-less database that share nothing they remember."""
+    """Steps on one thread, in two memories on one database that share nothing they remember."""
 
     made = Bundle("made")
 
-    def __init__(self):
+    def __init__(self, memory=None):
         super().__init__()
-        self.memory = Memory.open("sqlite://")
+        self.memory = memory or Memory.open("sqlite://")
         # The same engine, with a cache of its own: another process as far as what is remembered goes.
-        self.other = type(self.memory)(_without_cache(self.memory._calls))
+        self.other = Memory(_without_cache(self.memory._calls))
         self.model = {}
         self.writes = {}
         self.parents = {}
@@ -194,6 +203,12 @@ def _without_cache(calls):
 
 Steps.TestCase.settings = hypothesis.settings(max_examples=40, stateful_step_count=25, deadline=None, phases=PHASES)
 TestSteps = Steps.TestCase
+
+
+def test_any_sequence_of_steps_reads_back_on_postgres(application_url):
+    with Memory.open(application_url) as memory:
+        settings = hypothesis.settings(Steps.TestCase.settings, max_examples=15)
+        run_state_machine_as_test(lambda: Steps(memory.scope(tenant=str(uuid.uuid4()))), settings=settings)
 
 
 def test_the_control_a_saver_that_forgets_a_change_in_place_is_caught(monkeypatch):

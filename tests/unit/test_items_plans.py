@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from perdure import Memory
 from perdure.engine import statements
 
 SPAN = {"tenant": "t", "low": "\x1fa\x1f", "high": "\x1fa ", "now": 1}
@@ -12,12 +13,14 @@ RANGE = "(tenant=? AND namespace>? AND namespace<?)"
 
 
 @pytest.fixture
-def plan(memory):
-    def explain(name, **params):
-        rows = memory.engine._connection.execute(f"EXPLAIN QUERY PLAN {statements.load('sqlite')[name]}", params)
-        return [row[3] for row in rows]
+def plan(file_url):
+    with Memory.open(file_url) as memory:
 
-    return explain
+        def explain(name, **params):
+            rows = memory.engine._connection.execute(f"EXPLAIN QUERY PLAN {statements.load('sqlite')[name]}", params)
+            return [row[3] for row in rows]
+
+        yield explain
 
 
 @pytest.mark.parametrize(

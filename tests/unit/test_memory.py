@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from typing import TypedDict
 
 import pytest
@@ -45,8 +46,11 @@ def test_two_slashes_before_a_path_are_caught():
         Memory.open("sqlite://agent.db")
 
 
-def test_postgresql_says_that_it_comes_later():
-    with pytest.raises(errors.NotAvailableError, match="PostgreSQL"):
+def test_postgresql_without_its_driver_says_what_to_install(monkeypatch):
+    for name in ("postgres", "pools", "failures", "servers", "roles"):
+        monkeypatch.delitem(sys.modules, f"perdure.engine.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "psycopg_pool", None)
+    with pytest.raises(errors.ConfigurationError, match=r"pip install 'perdure\[postgres\]'"):
         Memory.open("postgresql://localhost/x")
 
 

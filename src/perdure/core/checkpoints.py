@@ -61,9 +61,9 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored:
     placer = Placer(view, codec, draft.cache)
     await _place_channels(placer, draft, await _parent(unit, codec, draft, context))
     payload = records.dump(codec, record)
-    size, pending = (
-        (0, None) if view.relied else await writes.adopt_staged(view, codec, address, (record.seq, record.id))
-    )
+    size, pending = 0, None
+    if not view.relied:  # else no staged write is there: `thread_touch` requires it
+        size, pending = await writes.adopt_staged(placer, address, (record.seq, record.id))
     new = 0 if context.same else 1
     await unit.require(
         "thread_touch",

@@ -103,16 +103,16 @@ async def _write(view: View, key: tuple[int, bytes], payload: bytes, *, new: boo
         view.known.tasks[seq][task] = payload
 
 
-async def adopt_staged(view: View, codec: Codec, address: Address, key: tuple[int, str]) -> tuple[int, set[str] | None]:
-    """Move the staged writes of a checkpoint that has come; return their bytes and channels, None if there are none."""
+async def adopt_staged(placer: Placer, address: Address, key: tuple[int, str]) -> tuple[int, set[str] | None]:
+    """Move the staged writes of a checkpoint that has come; return their rows' bytes, and channels if there are any."""
     seq, checkpoint = key
+    view, codec = placer.view, placer.codec
     unit, generation = view.unit, view.generation
     found = {"thread": address.thread, "ns": address.ns, "checkpoint": ids.pack(checkpoint)}
     rows = await unit.all("staged_of", **found)
     if not rows:
         return 0, None
     size, channels = 0, set()
-    placer = Placer(view, codec, Cache())
     for task, made_for, payload in rows:
         if made_for in {0, generation}:
             path, writes = load(codec, payload, address.thread)
@@ -123,8 +123,7 @@ async def adopt_staged(view: View, codec: Codec, address: Address, key: tuple[in
             await unit.post("write_put", generation=generation, seq=seq, task=task, payload=stored)
             channels |= {write.channel for write in writes}
     await unit.post("staged_delete_of", **found)
-    await placer.finish()
-    return size + placer.size, channels
+    return size, channels
 
 
 async def _stage(unit: Unit, codec: Codec, draft: Draft, new: list[Write], generation: int) -> None:
