@@ -14,8 +14,13 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 help:    ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
 
-demo: $(PACKAGE)    ## see memory at work; no key, no network
+ifeq ($(DB),postgres)
+demo: $(DEV)
+	$(BIN)/python -m tests.demo_postgres
+else
+demo: $(PACKAGE)    ## see memory at work; no key, no network. DB=postgres: on a PostgreSQL of its own
 	$(BIN)/perdure demo
+endif
 
 test: $(DEV)    ## every test but the long ones
 	$(BIN)/pytest -n 2

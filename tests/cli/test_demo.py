@@ -2,6 +2,8 @@
 
 import http.server
 import json
+import shlex
+import sys
 import threading
 from pathlib import Path
 
@@ -55,6 +57,22 @@ def test_the_demo_speaks_chinese_and_json_and_names_the_file_it_makes_by_itself(
     assert [{k: i[k] for k in ("namespace", "key", "value")} for i in steps[2]["items"]] == [
         {"namespace": ["preferences", "user-001"], "key": "茉莉花茶", "value": {"text": "茉莉花茶"}}
     ]
+
+
+def test_a_command_is_run_between_the_processes_and_its_failure_is_told(program, url):
+    say = shlex.join([sys.executable, "-c", "print('in between')"])
+    done = program("demo", "--db", url, "--between", say)
+    assert done.code == 0, done.err
+    assert [line[:10] for line in done.out.splitlines() if line.startswith(("Step", "in between"))] == [
+        *("Step 1 of ", "in between", "Step 2 of ", "in between", "Step 3 of ")
+    ]
+    assert len(program("demo", "--db", url, "--between", say, "--json").data["steps"]) == 3
+    failed = program("demo", "--db", url, "--between", shlex.join([sys.executable, "-c", "raise SystemExit(3)"]))
+    assert failed.code == 1
+    assert "ended with code 3" in failed.err
+    missing = program("demo", "--db", url, "--between", "/nowhere/at-all")
+    assert missing.code == 1
+    assert "can't be run" in missing.err
 
 
 def test_the_demo_may_be_run_again_on_the_same_file(demo_memory):
