@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+import ormsgpack
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 
 from perdure import errors
-from perdure.core.codec import envelope, locate, unpacker
-from perdure.core.codec.kinds import Parts
+from perdure.core.codec import envelope, locate, tags, unpacker
+from perdure.core.codec.kinds import Opaque, Parts
 from perdure.core.codec.packer import Packer
 from perdure.core.codec.registry import MESSAGES, Registry
 from perdure.core.codec.unpacker import Refs
@@ -84,12 +85,21 @@ class Codec:
         """Return the value for looking at: what is of an unknown class is an `Opaque`, which packs as it was."""
         return unpacker.unpack(self._registry, data, where=where, refs=refs, opaque=True)
 
+    def foreign(self, tag: str, body: object, how: int) -> object:
+        """Return the value that another serializer took apart: itself if its class is registered, or an `Opaque`.
+
+        `tag` is ``module:name``, and nothing is imported by it. `how` is that serializer's code for the way to make it.
+        """
+        return self.unpack_opaque(self.pack_tree(ormsgpack.Ext(tags.USER, self.pack([tag, body, how]))), where=tag)
+
     def parts(self, value: object) -> Parts | None:
         """Return what a composed value's encoding is made of; None for a leaf, a plain list and a plain dict.
 
         ``ormsgpack.Ext(code, pack_tree(payload))`` is the encoding. Raises UnsupportedValueError, as `pack` does.
         """
         cls = type(value)
+        if cls is Opaque:
+            return None
         if cls is list or (cls is dict and all(type(key) is str for key in value)):  # type: ignore[attr-defined]
             return None
         kind = self._registry.adopt(cls)

@@ -35,11 +35,15 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A stored value of a type that this process doesn't know: for looking at, and for saving again as it was."""
+    """A stored value of a type that this process doesn't know: for looking at, and for saving again as it was.
+
+    `how` is set for a value that another serializer took apart: its code for the way to make it again.
+    """
 
     tag: str
     value: Any
     raw: bytes
+    how: int | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Opaque) and self.raw == other.raw

@@ -45,6 +45,8 @@ class Registry:
     def __init__(self) -> None:
         self.kinds: dict[type, Kind] = dict(BUILT_IN)
         self.by_tag: dict[str, Kind] = {}
+        self.by_name: dict[str, Kind] = {}
+        """The same by module and bare name, which is all that other serializers keep of a class."""
 
     def register(self, classes: Iterable[type]) -> None:
         """Register classes, and those their fields are declared with as far as they can be kept."""
@@ -76,6 +78,7 @@ class Registry:
             self.kinds[cls] = kind
         if kind.code == tags.USER:
             self.by_tag[user.tag_of(cls)] = kind
+            self.by_name.setdefault(f"{cls.__module__}:{cls.__name__}", kind)
         return kind
 
     def of(self, value: object) -> Kind:
@@ -98,9 +101,11 @@ def _name(cls: type) -> str:
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
-def opaque_parts(payload: Any) -> tuple[str, Any]:
-    """Split a user type's payload into its tag and the rest."""
+def opaque_parts(payload: Any) -> tuple[str, Any, int | None]:
+    """Split a user type's payload into its tag, the rest, and how to make it if another serializer took it apart."""
     tag, *rest = payload
     if not isinstance(tag, str):
         raise TypeError(tag)
-    return tag, rest[0] if len(rest) == 1 else rest
+    if len(rest) == 2 and type(rest[1]) is int:  # in our own payloads a list or nothing stands there
+        return tag, rest[0], rest[1]
+    return tag, rest[0] if len(rest) == 1 else rest, None

@@ -8,7 +8,7 @@ from typing import Any, Final
 import ormsgpack
 
 from perdure import errors
-from perdure.core.codec import locate, tags
+from perdure.core.codec import locate, tags, user
 from perdure.core.codec.kinds import Opaque
 from perdure.core.codec.packer import MAX_DEPTH
 from perdure.core.codec.registry import MAKERS, Registry, opaque_parts
@@ -26,10 +26,11 @@ _MAX_DEPTH: Final = MAX_DEPTH + 8  # the innermost leaf has tags too
 class Unpacker:
     """One run of unpacking."""
 
-    __slots__ = ("by_tag", "depth", "error", "levels", "opaque", "refs")
+    __slots__ = ("by_name", "by_tag", "depth", "error", "levels", "opaque", "refs")
 
     def __init__(self, registry: Registry, *, refs: Refs | None, opaque: bool) -> None:
         self.by_tag = registry.by_tag
+        self.by_name = registry.by_name
         self.refs = refs
         self.opaque = opaque
         self.depth = 0
@@ -79,16 +80,16 @@ class Unpacker:
     def user(self, payload: bytes) -> object:
         """Make a value of a user's class, if this process has registered it."""
         inner = self.inner(payload)
-        tag, body = opaque_parts(inner)
-        kind = self.by_tag.get(tag)
+        tag, body, how = opaque_parts(inner)
+        kind = self.by_tag.get(tag) or (self.by_name.get(tag) if how is not None else None)
         if kind is not None:
             try:
-                return kind.make(inner[1:])
+                return kind.make(inner[1:]) if how is None else user.revive(kind, body)
             except errors.StoredValueError:
                 if not self.opaque:
                     raise
         if self.opaque:
-            return Opaque(tag, body, payload)
+            return Opaque(tag, body, payload, how)
         raise errors.UnknownTypeError(tag, tag=tag)
 
 

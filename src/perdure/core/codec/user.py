@@ -1,7 +1,8 @@
 """Users' own classes: pydantic models, dataclasses, enums and named tuples.
 
 A payload is ``[tag, fields, …]`` for a class of fields and ``[tag, member]`` for an enum. The tag, ``module:qualname``,
-is a key into the classes this process has registered; nothing is ever imported by it.
+is a key into the classes this process has registered; nothing is ever imported by it. ``[tag, body, how]``, with a
+number at the end, is a value that came from another serializer's database before its class was known here.
 """
 
 from __future__ import annotations
@@ -54,6 +55,19 @@ def _changed(cls: type, why: object) -> errors.StoredValueError:
         f"A stored {tag_of(cls)} doesn't fit the class as it is now: {why}. "
         "Give new fields a default, or migrate the state."
     )
+
+
+def revive(kind: Kind, body: Any) -> object:
+    """Make a value that another serializer took apart: an enum's value, a model's dump, or fields by name."""
+    cls: Any = kind.cls
+    if issubclass(cls, enum.Enum):
+        try:
+            return cls(body)
+        except ValueError:
+            raise _changed(cls, f"it has no value {body!r}") from None
+    if issubclass(cls, pydantic.BaseModel):
+        return _validated(cls, body)
+    return kind.make([body])
 
 
 def _enum(cls: type[enum.Enum]) -> Kind:
@@ -235,7 +249,7 @@ def _private(cls: type[pydantic.BaseModel], stored: dict[str, Any]) -> dict[str,
     return {**{n: part for n, part in defaults.items() if part is not PydanticUndefined}, **stored}
 
 
-def _validated(cls: type[pydantic.BaseModel], fields: dict[str, Any]) -> pydantic.BaseModel:
+def _validated(cls: type[pydantic.BaseModel], fields: Any) -> pydantic.BaseModel:
     try:
         return cls.model_validate(fields, by_name=True)
     except pydantic.ValidationError as error:
