@@ -51,7 +51,9 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored:
     """
     address, record = draft.address, draft.record
     begins = address.checkpoint is None and not draft.read
-    view = await views.open(unit, address.thread, draft.cache.known, careful=draft.careful, begins=begins)
+    view = await views.open(
+        unit, address, draft.cache.known, checkpoint=record.id, careful=draft.careful, begins=begins
+    )
     _refuse_fenced(draft, view)
     state = view.known.state = view.state or await threads.start(unit, address.thread)
     context = await _context(view, draft, state)
@@ -61,9 +63,9 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored:
     placer = Placer(view, codec, draft.cache)
     await _place_channels(placer, draft, await _parent(unit, codec, draft, context))
     payload = records.dump(codec, record)
-    size, pending = 0, None
-    if not view.relied:  # else no staged write is there: `thread_touch` requires it
-        size, pending = await writes.adopt_staged(placer, address, (record.seq, record.id))
+    if not context.same:
+        view.known.tasks[record.seq] = {}
+    adopted = await writes.adopt(placer, address, (record.seq, record.id))
     new = 0 if context.same else 1
     await unit.require(
         "thread_touch",
@@ -74,18 +76,20 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored:
         seqs=new,
         replaced=1 - new,
         turns=new if draft.turn else 0,
-        bytes=len(payload) + placer.size + size,
-        status=None if address.ns else status_of(pending or set()),
+        bytes=len(payload) + placer.size + adopted.size,
+        status=None if address.ns else status_of(adopted.channels),
         forked=int(bool(new) and not draft.addressed and context.head != record.parent),
         title=draft.title,
         subject=address.subject,
         ns=address.ns,
         checkpoint=ids.pack(record.id),
+        staged=adopted.count,
     )
     view.move(seqs=new, replaced=1 - new)
     await placer.finish()
     await _write_row(unit, record, context, (draft.run, payload))
-    _remember(view, draft, context, adopted=pending is not None)
+    _remember(view, draft, context)
+    await writes.keep(view, address, record, adopted)
     return Stored(context.generation, context.epoch + 1 - new, placer.placed, record, view.known)
 
 
@@ -100,15 +104,13 @@ async def _write_row(unit: Unit, record: Record, context: _Context, given: tuple
         await unit.post("checkpoint_put", **row, id=ids.pack(record.id), run=run, payload=payload)
 
 
-def _remember(view: View, draft: Draft, context: _Context, *, adopted: bool) -> None:
+def _remember(view: View, draft: Draft, context: _Context) -> None:
     """Take note of the rows that a checkpoint adds."""
     known, record = view.known, draft.record
     if context.space is not None:
         known.spaces[context.space] = record.ns
     if not context.same:
         known.heads[record.ns] = record.seq
-        if not adopted:
-            known.tasks[record.seq] = {}
     known.seqs.pop((record.ns, record.id), None)
     known.seqs[record.ns, record.id] = record.seq
 
@@ -151,7 +153,7 @@ async def _context(view: View, draft: Draft, state: threads.State) -> _Context:
     head = parent
     if parent is None or parent + 1 != state.next_seq:
         head = await view.head(ns)
-    same = await view.same(ns, draft.record.id)
+    same = await view.seq_of(ns, draft.record.id, fresh=True)
     return _Context(state.generation, state.epoch, state.next_seq, state.revision, ns, head, same, parent, space)
 
 

@@ -61,6 +61,7 @@ class Placer:
         """Give each entry a place: where its content already is, or at the end of its log."""
         for slot in slots:
             slot.log = slot.pos = -1
+        await self.view.look_up([slot.digest for slot in slots if slot.tree is None])
         for slot in slots:
             if slot.tree is not None:
                 packed = trees.NESTED + self.codec.pack_tree(await self._render(slot.tree))

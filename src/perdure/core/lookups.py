@@ -52,7 +52,7 @@ async def _get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tu
     kind = "latest"
     if address.checkpoint is not None:
         kind, where = "named", {**where, "id": ids.pack(address.checkpoint)}
-    seen = last.state.revision if last is not None and last.state is not None else -1
+    seen = last.state.revision if last is not None and last.state is not None and last.listed else -1
     states, rows, pending, ends = await unit.together(
         [
             ("thread_get", {"thread": address.thread}),
@@ -72,8 +72,9 @@ async def _get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tu
     found.parent_id = ids.unpack(parent) if parent is not None else None
     found.address = _at(address, address.ns, found.record.id)
     _attach(codec, {found.record.seq: found}, pending)
-    known = last.copy() if last is not None and last.at(state) else views.Known(state, listed=True)
-    known.logs.update({name: (log, end) for name, log, end in ends})
+    known = last.copy() if last is not None and last.at(state) else views.Known(state)
+    if not known.listed:
+        known.logs, known.listed = {name: (log, end) for name, log, end in ends}, state.revision != seen
     _learn(known, address, found.record, pending)
     caches.learn(address.tenant, address.thread, known)
     await _fetch(unit, codec, address, [found])

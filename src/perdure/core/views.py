@@ -16,11 +16,13 @@ from perdure.core import ids, threads
 if TYPE_CHECKING:
     from perdure.core.threads import State
     from perdure.core.unit import Unit
+    from perdure.engine import Row
+    from perdure.model import Address
 
 __all__ = ["Known", "View", "open"]
 
 Place = tuple[int, int]
-_MOST = {"seqs": 64, "tasks": 8, "free": 256, "spaces": 1024, "heads": 1024}
+_MOST = {"seqs": 64, "tasks": 8, "free": 256, "spaces": 1024, "heads": 1024, "staged": 32}
 """How much of each kind is remembered."""
 
 
@@ -43,6 +45,8 @@ class Known:
     tasks: dict[int, dict[bytes, bytes]] = field(default_factory=dict)
     """Every task's writes, by seq."""
     free: dict[bytes, Place] = field(default_factory=dict)
+    staged: dict[tuple[str, str], list[Row]] = field(default_factory=dict)
+    """Writes that wait for a checkpoint, by its namespace and id: task, generation and payload of each."""
 
     def copy(self) -> Known:
         """Return a copy that a write may change; what is oldest in it may be forgotten."""
@@ -54,6 +58,7 @@ class Known:
             logs=dict(self.logs),
             tasks={seq: dict(tasks) for seq, tasks in self.tasks.items()},
             free=dict(self.free),
+            staged=dict(self.staged),
         )
         for name, most in _MOST.items():
             kept = getattr(found, name)
@@ -70,24 +75,59 @@ class Known:
 
 
 async def open(  # noqa: A001 - read with the module
-    unit: Unit, thread: str, known: Known | None, *, careful: bool, begins: bool = False
+    unit: Unit, address: Address, known: Known | None, *, checkpoint: str, careful: bool, begins: bool = False
 ) -> View:
     """Return the view of a thread that a write begins with.
 
-    `careful` relies on nothing. `begins`: the write names nothing that would be there already, so
-    that there is most likely no such thread.
+    `address` is of the checkpoint that the write follows or belongs to, `checkpoint` the one it
+    makes or belongs to. `careful` relies on nothing. `begins`: the write names nothing that would
+    be there already, so that there is most likely no such thread.
     """
-    if unit.distant and not careful:
-        if known is not None:
+    thread = address.thread
+    if unit.distant:
+        if known is not None and not careful:
             return View(unit, thread, known.copy(), relied=True)
-        if begins:
+        if begins and not careful:
             return View(unit, thread, Known(whole=True, listed=True), relied=True)
+        return View(unit, thread, await _asked(unit, address, checkpoint))
     state = await threads.lock(unit, thread)
     if state is None:
         return View(unit, thread, Known(whole=True, listed=True))
     if known is not None and known.at(state):
         return View(unit, thread, known.copy())
     return View(unit, thread, Known(state))
+
+
+async def _asked(unit: Unit, address: Address, checkpoint: str) -> Known:
+    """Return what a write will want to know, asked in one round trip, the thread locked first."""
+    where = {"thread": address.thread, "space": address.ns}
+    made = {**where, "id": ids.pack(checkpoint)}
+    states, places, ends, tasks, staged = await unit.together(
+        [
+            ("thread_lock", {"thread": address.thread}),
+            ("write_context", {**made, "parent": ids.pack(address.checkpoint or "")}),
+            ("log_ends", {"thread": address.thread, "revision": -1}),
+            ("named_writes", made),
+            ("staged_of", {"thread": address.thread, "ns": address.ns, "checkpoint": made["id"]}),
+        ]
+    )
+    found = Known(threads.State(*states[0]) if states else None, whole=not states, listed=True)
+    found.staged[address.ns, checkpoint] = staged
+    if not states:
+        return found
+    found.logs = {name: (log, end) for name, log, end in ends}
+    ns, head, seq, parent = places[0]
+    if ns is None:
+        return found
+    found.heads[ns] = head or 0
+    if address.ns:
+        found.spaces[address.ns] = ns
+    if parent is not None and address.checkpoint is not None:
+        found.seqs[ns, address.checkpoint] = parent
+    if seq is not None:
+        found.seqs[ns, checkpoint] = seq
+        found.tasks[seq] = {task: payload for _, task, payload in tasks}
+    return found
 
 
 @dataclass(slots=True)
@@ -98,6 +138,7 @@ class View:
     thread: str
     known: Known
     relied: bool = False
+    _digests: dict[bytes, Row | None] = field(default_factory=dict)
 
     @property
     def state(self) -> State | None:
@@ -138,12 +179,15 @@ class View:
         row = await self.unit.one("space_next", generation=self.generation)
         return int(row[0]) if row else 1
 
-    async def seq_of(self, ns: int | None, checkpoint: str | None) -> int | None:
-        """Return the seq of a checkpoint, None if it is not there."""
+    async def seq_of(self, ns: int | None, checkpoint: str | None, *, fresh: bool = False) -> int | None:
+        """Return the seq of a checkpoint, None if it is not there.
+
+        `fresh`: it may be on its way still; a relying view leaves it to a statement to require that it isn't there.
+        """
         if ns is None or not checkpoint:
             return None
         found = self.known.seqs.get((ns, checkpoint))
-        if found is None and self.known.heads.get(ns) != 0:
+        if found is None and self.known.heads.get(ns) != 0 and not (fresh and self.relied):
             row = await self.unit.one("checkpoint_seq", generation=self.generation, ns=ns, id=ids.pack(checkpoint))
             if row is not None:
                 found = self.known.seqs[ns, checkpoint] = int(row[0])
@@ -157,11 +201,15 @@ class View:
             found = self.known.heads[ns] = int(row[0]) if row else 0
         return found or None
 
-    async def same(self, ns: int, checkpoint: str) -> int | None:
-        """Return the seq of a checkpoint to be stored, if it was before; a relying view leaves it to its key."""
-        if self.relied:
-            return self.known.seqs.get((ns, checkpoint))
-        return await self.seq_of(ns, checkpoint)
+    async def staged(self, ns: str, checkpoint: str) -> list[Row]:
+        """Return the task, generation and payload of writes that wait for a checkpoint.
+
+        A relying view leaves it to `thread_touch` to say that there are others.
+        """
+        found = self.known.staged.get((ns, checkpoint))
+        if found is None and not self.relied:
+            return await self.unit.all("staged_of", thread=self.thread, ns=ns, checkpoint=ids.pack(checkpoint))
+        return found or []
 
     async def task(self, seq: int, task: bytes) -> bytes | None:
         """Return the writes that a task of a checkpoint has already."""
@@ -170,11 +218,21 @@ class View:
         row = await self.unit.one("write_get", generation=self.generation, seq=seq, task=task)
         return row[0] if row else None
 
+    async def look_up(self, digests: list[bytes]) -> None:
+        """Ask for many entries at once, where each question is a round trip."""
+        if self.unit.distant and not self.relied and digests:
+            asked = [("digest_get", {"generation": self.generation, "digest": digest}) for digest in digests]
+            found = await self.unit.together(asked)
+            self._digests.update({key: rows[0] if rows else None for key, rows in zip(digests, found, strict=True)})
+
     async def digest(self, digest: bytes) -> Place | None:
         """Return where an entry is kept that the process doesn't hold; a relying view leaves it to its key."""
         if self.relied:
             return self.known.free.get(digest)
-        row = await self.unit.one("digest_get", generation=self.generation, digest=digest)
+        if digest in self._digests:
+            row = self._digests[digest]
+        else:
+            row = await self.unit.one("digest_get", generation=self.generation, digest=digest)
         return (row[0], row[1]) if row else None
 
     async def log(self, name: str) -> tuple[int, int] | None:

@@ -15,15 +15,15 @@ from perdure import errors
 from perdure.core import ids, views
 from perdure.core.entries import Cache, Slot
 from perdure.core.logs import Placer, Stored
-from perdure.engine import OutdatedError
 
 if TYPE_CHECKING:
     from perdure.core.codec import Codec
+    from perdure.core.records import Record
     from perdure.core.unit import Unit
     from perdure.core.views import View
     from perdure.model import Address
 
-__all__ = ["Draft", "StaleError", "Write", "adopt_staged", "dump", "load", "merge", "put"]
+__all__ = ["Adopted", "Draft", "StaleError", "Write", "adopt", "dump", "keep", "load", "merge", "put"]
 
 KEEP_STAGED = 24 * 3600 * 1_000_000
 """Microseconds for which writes wait for their checkpoint."""
@@ -66,16 +66,15 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored | None:
     A repeated write keeps its first value, a special one (an error, an interrupt) its last.
     """
     address, task = draft.address, ids.pack(draft.task)
-    view = await views.open(unit, address.thread, draft.cache.known, careful=draft.careful)
+    checkpoint = address.checkpoint or ""
+    view = await views.open(unit, address, draft.cache.known, checkpoint=checkpoint, careful=draft.careful)
     state = view.state
     if state is None:
         await unit.post("thread_mutex", thread=address.thread)
-        await _stage(unit, codec, draft, draft.inline(), 0)
+        await _stage(view, codec, draft, draft.inline())
         return None
     refuse_stale(draft.cache, state.generation, state.epoch)
-    seq = await view.seq_of(await view.space(address.ns), address.checkpoint)
-    if seq is None and view.relied:
-        raise OutdatedError
+    seq = await view.seq_of(await view.space(address.ns), checkpoint, fresh=True)
     before = await view.task(seq, task) if seq is not None else None
     placer = Placer(view, codec, draft.cache)
     await placer.place(draft.made)
@@ -88,7 +87,7 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored | None:
     view.move()
     await placer.finish()
     if seq is None:
-        await _stage(unit, codec, draft, new, state.generation)
+        await _stage(view, codec, draft, new)
     else:
         await _write(view, (seq, task), payload, new=before is None)
     return Stored(state.generation, state.epoch, placer.placed, known=view.known)
@@ -103,44 +102,60 @@ async def _write(view: View, key: tuple[int, bytes], payload: bytes, *, new: boo
         view.known.tasks[seq][task] = payload
 
 
-async def adopt_staged(placer: Placer, address: Address, key: tuple[int, str]) -> tuple[int, set[str] | None]:
-    """Move the staged writes of a checkpoint that has come; return their rows' bytes, and channels if there are any."""
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """Staged writes on their way to their checkpoint: how many rows wait, and what they become."""
+
+    count: int
+    tasks: dict[bytes, bytes]
+    size: int
+    channels: set[str]
+
+
+async def adopt(placer: Placer, address: Address, key: tuple[int, str]) -> Adopted:
+    """Return the staged writes of a checkpoint that has come, ready for `keep`."""
     seq, checkpoint = key
     view, codec = placer.view, placer.codec
-    unit, generation = view.unit, view.generation
-    found = {"thread": address.thread, "ns": address.ns, "checkpoint": ids.pack(checkpoint)}
-    rows = await unit.all("staged_of", **found)
-    if not rows:
-        return 0, None
-    size, channels = 0, set()
+    rows = await view.staged(address.ns, checkpoint)
+    size, channels, tasks = 0, set[str](), dict[bytes, bytes]()
     for task, made_for, payload in rows:
-        if made_for in {0, generation}:
+        if made_for in {0, view.generation}:
             path, writes = load(codec, payload, address.thread)
             writes = [replace(write, packed=await placer.lighten(write.packed, write.channel)) for write in writes]
             before = await view.task(seq, task)
-            stored = _merged(codec, (path, writes), before)
-            size += len(stored) - len(before or b"")
-            await unit.post("write_put", generation=generation, seq=seq, task=task, payload=stored)
+            tasks[task] = _merged(codec, (path, writes), before)
+            size += len(tasks[task]) - len(before or b"")
             channels |= {write.channel for write in writes}
-    await unit.post("staged_delete_of", **found)
-    return size, channels
+    return Adopted(len(rows), tasks, size, channels)
 
 
-async def _stage(unit: Unit, codec: Codec, draft: Draft, new: list[Write], generation: int) -> None:
-    address = draft.address
-    key = {
-        "thread": address.thread,
-        "ns": address.ns,
-        "checkpoint": ids.pack(address.checkpoint or ""),
-        "task": ids.pack(draft.task),
-    }
-    row = await unit.one("staged_get", **key)
-    if row is not None and row[0] == generation:
-        _, known = load(codec, row[1], address.thread)
+async def keep(view: View, address: Address, record: Record, adopted: Adopted) -> None:
+    """Move staged writes to the checkpoint that they waited for."""
+    unit, where = view.unit, {"generation": view.generation, "seq": record.seq}
+    await unit.many("write_put", [{**where, "task": task, "payload": made} for task, made in adopted.tasks.items()])
+    if adopted.count:
+        found = {"thread": address.thread, "ns": address.ns, "checkpoint": ids.pack(record.id)}
+        await unit.post("staged_delete_of", **found)
+    view.known.staged.pop((address.ns, record.id), None)
+    if record.seq in view.known.tasks:
+        view.known.tasks[record.seq].update(adopted.tasks)
+
+
+async def _stage(view: View, codec: Codec, draft: Draft, new: list[Write]) -> None:
+    """Let writes wait for their checkpoint."""
+    address, task, generation = draft.address, ids.pack(draft.task), view.generation
+    waiting = {row[0]: row for row in await view.staged(address.ns, address.checkpoint or "")}
+    before = waiting.get(task)
+    if before is not None and before[1] == generation:
+        _, known = load(codec, before[2], address.thread)
         new = merge(known, new)
     payload = dump(codec, draft.path, new)
-    await unit.require("staged_put", **key, generation=generation, now=unit.now, payload=payload)
-    await unit.post("staged_expire", before=unit.now - KEEP_STAGED)
+    name = "staged_add" if view.relied and before is None else "staged_put"
+    key = {"thread": address.thread, "ns": address.ns, "checkpoint": ids.pack(address.checkpoint or ""), "task": task}
+    await view.unit.require(name, **key, generation=generation, now=view.unit.now, payload=payload)
+    await view.unit.post("staged_expire", before=view.unit.now - KEEP_STAGED)
+    waiting[task] = (task, generation, payload)
+    view.known.staged[address.ns, address.checkpoint or ""] = list(waiting.values())
 
 
 def _merged(codec: Codec, new: tuple[str, list[Write]], before: bytes | None) -> bytes:

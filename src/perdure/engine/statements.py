@@ -6,10 +6,13 @@ import re
 from functools import cache
 from importlib import resources
 
-__all__ = ["load", "migrations", "numbered", "required"]
+from perdure import errors
+
+__all__ = ["load", "migrations", "numbered", "quoted", "required"]
 
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 _COMMENT = re.compile(r"--[^\n]*")
+_LONGEST_NAME = 63
 _PARAMETER = re.compile(r"(?<!:):([a-z_]+)")
 
 
@@ -26,7 +29,7 @@ def load(engine: str) -> dict[str, str]:
 @cache
 def numbered() -> dict[str, str]:
     """Return PostgreSQL's statements with psycopg's form of parameters: ``%(name)s`` for ``:name``."""
-    plain = {name: _COMMENT.sub("", sql).strip() for name, sql in load("postgres").items()}
+    plain = {name: _COMMENT.sub("", sql).strip().rstrip(";") for name, sql in load("postgres").items()}
     return {name: _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%")) for name, sql in plain.items()}
 
 
@@ -44,6 +47,13 @@ def required() -> dict[str, str]:
 def migrations(engine: str) -> tuple[tuple[str, str], ...]:
     """Return (name, SQL) of every migration of `engine`, in the order to apply them."""
     return tuple(_files("migrations", engine))
+
+
+def quoted(name: str, what: str) -> str:
+    """Return the name of a schema or a role as it stands in SQL. Raises ConfigurationError."""
+    if not isinstance(name, str) or not name or "\0" in name or len(name.encode(errors="replace")) > _LONGEST_NAME:
+        raise errors.ConfigurationError(f"{what}'s name has 1 to {_LONGEST_NAME} bytes, without a NUL, not {name!r}")
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _files(kind: str, folder: str) -> list[tuple[str, str]]:

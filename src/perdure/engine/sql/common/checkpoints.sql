@@ -133,10 +133,6 @@ DELETE FROM writes WHERE tenant = :tenant AND generation = :generation AND seq =
 -- name: writes_delete
 DELETE FROM writes WHERE tenant = :tenant AND generation = :generation;
 
--- name: staged_get
-SELECT generation, payload FROM staged_writes
-WHERE tenant = :tenant AND thread = :thread AND ns = :ns AND checkpoint = :checkpoint AND task = :task;
-
 -- name: staged_put
 INSERT INTO staged_writes (tenant, thread, ns, checkpoint, task, generation, created_at, payload)
 VALUES (:tenant, :thread, :ns, :checkpoint, :task, :generation, :now, :payload)
@@ -237,3 +233,19 @@ WITH place AS (
 SELECT w.seq, w.task, w.payload FROM place
 JOIN checkpoints c ON c.tenant = :tenant AND c.generation = place.generation AND c.ns = place.ns AND c.id = :id
 JOIN writes w ON w.tenant = :tenant AND w.generation = place.generation AND w.seq = c.seq;
+
+-- What a write finds: the number of its namespace, the newest seq there, its own and that of the one it follows.
+-- name: write_context
+WITH place AS (
+    SELECT t.generation, CASE WHEN :space = '' THEN 0 ELSE (SELECT s.ns FROM spaces s
+        WHERE s.tenant = :tenant AND s.generation = t.generation AND s.name = :space) END AS ns
+    FROM threads t WHERE t.tenant = :tenant AND t.thread = :thread
+)
+SELECT ns,
+    (SELECT max(m.seq) FROM checkpoints m
+        WHERE m.tenant = :tenant AND m.generation = place.generation AND m.ns = place.ns),
+    (SELECT c.seq FROM checkpoints c
+        WHERE c.tenant = :tenant AND c.generation = place.generation AND c.ns = place.ns AND c.id = :id),
+    (SELECT p.seq FROM checkpoints p
+        WHERE p.tenant = :tenant AND p.generation = place.generation AND p.ns = place.ns AND p.id = :parent)
+FROM place;

@@ -54,5 +54,5 @@ UPDATE threads SET
     title = coalesce(title, :title),
     subject = coalesce(subject, :subject)
 WHERE tenant = :tenant AND thread = :thread AND generation = :generation AND revision = :revision
-    AND NOT EXISTS (SELECT 1 FROM staged_writes s WHERE s.tenant = :tenant AND s.thread = :thread
-        AND s.ns = :ns AND s.checkpoint = :checkpoint);
+    AND (SELECT count(*) FROM staged_writes s WHERE s.tenant = :tenant AND s.thread = :thread
+        AND s.ns = :ns AND s.checkpoint = :checkpoint) = :staged;
