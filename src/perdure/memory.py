@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -13,8 +12,7 @@ from langgraph.store.base import IndexConfig
 from perdure import errors
 from perdure.core.codec import Codec, types_of
 from perdure.core.entries import Caches
-from perdure.engine import Engine
-from perdure.engine.sqlite import SqliteEngine
+from perdure.engine import Engine, engines
 from perdure.langgraph.calls import Calls
 from perdure.langgraph.catalogue import Catalogue
 from perdure.langgraph.configs import Scope
@@ -70,7 +68,8 @@ class Memory:
         _refuse_later(conflicts=conflicts, index=index, schema_version=schema_version, migrations=migrations)
         scope = Scope(required=tenants == "required").narrowed(tenant, None)
         codec = Codec(types)
-        engine = _engine(url, create=create, schema=schema, pool=pool, tenants=tenants)
+        walls = "refuse" if tenants == "required" else "warn"
+        engine = engines.start(url, create=create, schema=schema, pool=pool, walls=walls)
         return cls(Calls(engine, codec, Caches(), scope))
 
     def scope(self, *, tenant: str | None = None, subject: str | None = None) -> Memory:
@@ -161,33 +160,3 @@ def _refuse_later(
     for what, wanted in asked.items():
         if wanted:
             raise errors.NotAvailableError(f"{what} is not part of this release; leave it out")
-
-
-def _postgres() -> Callable[..., Engine]:
-    """Return the engine for PostgreSQL, whose driver is installed by those who use it."""
-    try:
-        return importlib.import_module("perdure.engine.postgres").PostgresEngine  # type: ignore[no-any-return]
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in {"psycopg", "psycopg_pool"}:
-            raise
-        raise errors.ConfigurationError(
-            f"PostgreSQL needs {error.name}, which isn't installed: pip install 'perdure[postgres]'"
-        ) from error
-
-
-def _engine(url: str, *, create: bool, schema: str | None, pool: Mapping[str, Any] | None, tenants: str) -> Engine:
-    if not isinstance(url, str):
-        raise errors.InvalidUrlError(f"the URL must be a string such as 'sqlite:///agent.db', not {type(url).__name__}")
-    scheme, colon, _ = url.partition(":")
-    if colon and scheme in {"postgres", "postgresql"}:
-        return _postgres()(
-            url, create=create, schema=schema, pool=pool, walls="refuse" if tenants == "required" else "warn"
-        )
-    if colon and scheme == "sqlite" and url.startswith("sqlite://"):
-        if schema is not None or pool is not None:
-            raise errors.ConfigurationError("schema= and pool= are PostgreSQL's; leave them out for SQLite")
-        return SqliteEngine(url, create=create)
-    raise errors.InvalidUrlError(
-        f"{url!r} is no database URL: write sqlite:///agent.db for a file (sqlite:////folder/agent.db from the root), "
-        "sqlite:// for memory that ends with the process, or postgresql://user@host:5432/database"
-    )

@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 from perdure import errors
 
-__all__ = ["child_environment", "is_loopback", "url"]
+__all__ = ["child_environment", "is_loopback", "named_url", "schema", "url"]
 
 URL_VARIABLE = "PERDURE_URL"
+SCHEMA_VARIABLE = "PERDURE_SCHEMA"
 _QUIET = {"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false"}
 
 
@@ -19,12 +20,24 @@ def url(given: str | None) -> str:
 
     Raises ConfigurationError if there is neither, InvalidUrlError for a plain path.
     """
-    found = given or os.environ.get(URL_VARIABLE)
+    found = named_url(given)
     if not found:
         raise errors.ConfigurationError(f"no database was named: pass --db sqlite:///agent.db, or set {URL_VARIABLE}")
+    if "=" in found and "://" not in found:  # it may hold a password, so nothing of it is repeated
+        raise errors.InvalidUrlError("a connection string is no URL: write postgresql://user@host:5432/database")
     if ":" not in found:
         raise errors.InvalidUrlError(f"{found!r} is a path, not a URL: write sqlite:///{found}")
     return found
+
+
+def named_url(given: str | None) -> str | None:
+    """Return the database URL that was given, else the one of PERDURE_URL, if there is any."""
+    return given or os.environ.get(URL_VARIABLE)
+
+
+def schema(given: str | None) -> str | None:
+    """Return the schema that was given, else the one of PERDURE_SCHEMA, if there is any."""
+    return given or os.environ.get(SCHEMA_VARIABLE) or None
 
 
 def is_loopback(address: str | None) -> bool:

@@ -39,7 +39,7 @@ def told(outcome, *words):
         ("mysql://host/agent", "sqlite:///agent.db"),
         ("sqlite:agent.db", "sqlite:///agent.db"),
         ("sqlite://agent.db", "sqlite:///agent.db"),
-        ("postgresql://host/db", "sqlite:///agent.db"),
+        ("postgresql+psycopg://host/db", "write postgresql://"),
         ("sqlite:///agent.db?wal=off", "timeout"),
         ("sqlite:///agent.db?timeout=soon", "seconds"),
     ],

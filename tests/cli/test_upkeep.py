@@ -35,7 +35,7 @@ def test_a_tenant_and_a_thread_are_counted(run, memory, url):
     memory.store.put(("n",), "k", {"x": 1})
     total = run("stats", "--db", url, "--json").data
     assert (total["threads"], total["items"], total["rows"]["checkpoints"]) == (1, 1, 3)
-    assert total["file_bytes"] >= Path(url.removeprefix("sqlite:///")).stat().st_size
+    assert total["database_bytes"] >= Path(url.removeprefix("sqlite:///")).stat().st_size
     of_thread = run("stats", "--thread", "a", "--db", url, "--json").data
     assert of_thread["checkpoints"] == 3
     assert [c["channel"] for c in of_thread["channels"]] == ["messages"]

@@ -81,7 +81,7 @@ def test_check_says_that_all_is_right_while_others_write(file_url):
         for thread in threads:
             thread.start()
         for _ in range(30):
-            assert all(right for _, right, _ in memory.engine.check())
+            assert all(found.right for found in memory.engine.check())
             assert memory.setup() == []
         stop.set()
         for thread in threads:
@@ -304,7 +304,7 @@ def test_a_full_disk_is_a_typed_error_and_nothing_of_the_call_is_stored(file_url
         connection.pragma("max_page_count", 1_000_000)
         support.put(saver, first, {"text": "later"})
         assert support.values_of(saver, support.config("t")) == {"text": "later"}
-        assert all(right for _, right, _ in memory.engine.check())
+        assert all(found.right for found in memory.engine.check())
 
 
 class Failing(apsw.VFS):
@@ -548,7 +548,7 @@ for thread in threads:
     thread.join()
 is_there(*[f"child {number}" for number in range(12)])
 is_there(*[f"parent {number} {at}" for number in range(4) for at in range(counts[number])])
-assert all(right for _, right, _ in memory.engine.check())
+assert all(found.right for found in memory.engine.check())
 say(sum(counts))
 """
     assert int(processes.run(FORK + program, file_url)) > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from perdure.cli import output
 from perdure.cli.output import Reply
 from perdure.core.codec import Codec
 from perdure.core.entries import Caches
+from perdure.engine import urls
 from perdure.langgraph.calls import Calls
 from perdure.langgraph.configs import Scope
 from perdure.memory import Memory
@@ -39,6 +41,7 @@ class Run:
 
     command: str
     db: str | None = None
+    schema: str | None = None
     tenant: str | None = None
     as_json: bool = False
 
@@ -47,6 +50,25 @@ class Run:
         """The database's URL. Raises ConfigurationError if none was named."""
         return settings.url(self.db)
 
+    @property
+    def shown(self) -> str:
+        """The database's URL without its password."""
+        return urls.hidden(self.url)
+
+    @property
+    def place(self) -> str | None:
+        """The schema, which PERDURE_SCHEMA names for PostgreSQL only."""
+        is_postgres = urls.kind(settings.named_url(self.db) or "") == "postgres"
+        return settings.schema(self.schema) if is_postgres else self.schema
+
+    @contextmanager
+    def opened(self, *, create: bool) -> Iterator[Memory]:
+        """Open a database. That a role sees every tenant is for `doctor` to say, not for every command."""
+        with warnings.catch_warnings(action="ignore", category=errors.UnsafeRoleWarning):
+            memory = Memory.open(self.url, schema=self.place, create=create)
+        with memory:
+            yield memory
+
     def calls(self, memory: Memory) -> Calls:
         """Return the calls of a memory, made for looking: unknown classes come as `Opaque`."""
         return Calls(memory.engine, _LookingCodec(), Caches(), Scope().narrowed(self.tenant, None))
@@ -54,20 +76,30 @@ class Run:
     @contextmanager
     def memory(self) -> Iterator[tuple[Memory, Calls]]:
         """Open a database that is there, for looking. Makes no file, and raises NotSetUpError for a missing one."""
+        with self._named(), self.opened(create=False) as opened:
+            calls = self.calls(opened)
+            yield Memory(calls), calls
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
         try:
-            opened = Memory.open(self.url, create=False)
+            yield
         except errors.NotSetUpError as error:
+            if urls.kind(self.url) == "postgres":
+                raise
             raise errors.NotSetUpError(
                 f"there is no database at {self.url}: check the path, or make one with 'perdure setup --db {self.url}'"
             ) from error
-        with opened:
-            calls = self.calls(opened)
-            yield Memory(calls), calls
 
 
 _SHARED: dict[str, Any] = {
     "db": Annotated[
-        str | None, typer.Option("--db", metavar="URL", help="The database, as sqlite:///path [env: PERDURE_URL].")
+        str | None,
+        typer.Option("--db", metavar="URL", help="sqlite:///path or postgresql://… [env: PERDURE_URL]."),
+    ],
+    "schema": Annotated[
+        str | None,
+        typer.Option("--schema", metavar="NAME", help="PostgreSQL: the schema it is in [env: PERDURE_SCHEMA]."),
     ],
     "tenant": Annotated[
         str | None, typer.Option("--tenant", metavar="ID", help="The tenant whose data it is; 'default' if left out.")
@@ -77,7 +109,7 @@ _SHARED: dict[str, Any] = {
 
 
 def command(
-    app: typer.Typer, name: str, *, shared: tuple[str, ...] = ("db", "tenant", "as_json"), **options: Any
+    app: typer.Typer, name: str, *, shared: tuple[str, ...] = ("db", "schema", "tenant", "as_json"), **options: Any
 ) -> Callable[[Action], Action]:
     """Add a function as a command. It takes a `Run` and its own options, and returns a `Reply`."""
 

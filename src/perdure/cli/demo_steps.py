@@ -116,7 +116,7 @@ def _items(memory: Memory, _: Calls) -> tuple[Any, list[Line]]:
 def _totals(_: Memory, calls: Calls) -> tuple[Any, list[Line]]:
     found = totals.of_tenant(calls)
     return found, [
-        f"{found['threads']} threads, {found['items']} items; the file has {output.size(found['file_bytes'])}"
+        f"{found['threads']} threads, {found['items']} items; the database has {output.size(found['database_bytes'])}"
     ]
 
 

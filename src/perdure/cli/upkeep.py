@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from perdure import errors
-from perdure.cli import output, text, threads, totals
+from perdure import errors, settings
+from perdure.cli import inspection, output, text, threads, totals
 from perdure.cli.commands import Run, command
 from perdure.cli.output import Line, Reply
-from perdure.engine import statements
+from perdure.engine import Finding, engines, migrate, roles, statements, urls
 from perdure.memory import Memory
 
 __all__ = ["add"]
@@ -24,21 +24,53 @@ _PACKAGES = ("perdure", "apsw", "langgraph", "langgraph-checkpoint", "langchain"
 def add(app: typer.Typer) -> None:
     """Add the commands of this module."""
     command(app, "stats")(stats)
-    command(app, "setup", shared=("db", "as_json"))(setup)
-    command(app, "doctor", shared=("db", "as_json"))(doctor)
+    command(app, "inspect")(inspection.inspect)
+    command(app, "setup", shared=("db", "schema", "as_json"))(setup)
+    command(app, "doctor", shared=("db", "schema", "as_json"))(doctor)
 
 
 def setup(
-    run: Run, *, show: Annotated[bool, typer.Option("--print", help="Print the SQL; touch nothing.")] = False
+    run: Run,
+    *,
+    role: Annotated[
+        str | None, typer.Option("--role", metavar="NAME", help="PostgreSQL: make a role for the application.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--print", help="Print the SQL; touch nothing.")] = False,
 ) -> Reply:
-    """Make a database, or bring one up to date."""
+    """Make a database, or bring one up to date.
+
+    With --role, also make a role for the application and grant it what it needs: it owns nothing, so the walls between
+    tenants hold it. --print shows the SQL for the database that --db names, or for SQLite.
+    """
+    kind = urls.kind(settings.named_url(run.db) or "sqlite://")
+    if role is not None and kind != "postgres":
+        raise errors.ConfigurationError("--role is PostgreSQL's: name the database with --db postgresql://…")
     if show:
-        found = statements.migrations("sqlite")
-        data = [{"name": name, "sql": sql} for name, sql in found]
-        return Reply(data, [f"-- {name}\n{sql}" for name, sql in found])
-    with Memory.open(run.url) as memory:
+        return _script(kind or urls.kind(run.url), run.place, role)
+    with run.opened(create=True) as memory:
         applied = list(memory.engine.applied)
-    return Reply({"url": run.url, "applied": applied}, [f"applied: {name}" for name in applied] or ["up to date"])
+    granted = [] if role is None else engines.make_role(run.url, role, schema=run.place)
+    lines = [f"applied: {name}" for name in applied] or ["up to date"]
+    if role is not None:
+        lines += [*(f"{statement};" for statement in granted), f"next: {_password(role)}"]
+    return Reply(
+        {"url": run.shown, "applied": applied, "role": role, "granted": granted}, list(map(text.inline, lines))
+    )
+
+
+def _password(role: str) -> str:
+    quoted = statements.quoted(role, "a role")
+    return f"give the role a password, with \\password {quoted} in psql or ALTER ROLE {quoted} PASSWORD '…'"
+
+
+def _script(kind: str | None, schema: str | None, role: str | None) -> Reply:
+    """Return the SQL that sets up an empty database."""
+    found = migrate.script(kind or "sqlite", schema)
+    if role is not None:
+        granting = "".join(f"{statement};\n" for statement in roles.grants(role, schema))
+        found.append(("role", f"-- Leave the first line out if the role is there. Then {_password(role)}.\n{granting}"))
+    data = [{"name": name, "sql": sql} for name, sql in found]
+    return Reply(data, [f"-- {name}\n{text.block(sql)}" for name, sql in found])
 
 
 def stats(
@@ -54,7 +86,7 @@ def stats(
     lines: list[Line] = [
         text.inline(f"tenant: {found['tenant']}, threads: {found['threads']}, items: {found['items']}")
     ]
-    lines += [f"file: {output.size(found['file_bytes'])}, of threads {output.size(found['thread_bytes'])}", ""]
+    lines += [f"database: {output.size(found['database_bytes'])}, of threads {output.size(found['thread_bytes'])}", ""]
     return Reply(found, [*lines, *output.table(["table", "rows"], found["rows"].items())])
 
 
@@ -73,15 +105,22 @@ def _of_thread(memory: Memory, thread: str) -> Reply:
 
 
 def doctor(run: Run) -> Reply:
-    """Check the database, and say what to do where something is wrong."""
-    found = [("python", True, platform.python_version()), *[(p, True, metadata.version(p)) for p in _PACKAGES]]
+    """Check the database, and say what to do where something is wrong.
+
+    On PostgreSQL, check it with the URL that the application uses: the role is looked at too. Nothing is changed.
+    """
+    found = [Finding.ok("python", platform.python_version())]
+    found += [Finding.ok(package, metadata.version(package)) for package in _PACKAGES]
     try:
-        with run.memory() as (memory, _):
-            found += memory.engine.check()
+        found += engines.check(run.url, schema=run.place)
     except errors.PerdureError as error:
-        found.append(("database", False, str(error)))
-    wrong = [what for what, right, _ in found if not right]
+        found.append(Finding.wrong("database", str(error)))
+    wrong = [finding.what for finding in found if not finding.right]
     problem = errors.DatabaseError(f"something is wrong with: {', '.join(wrong)}") if wrong else None
-    rows = [["ok" if right else "WRONG", what, seen] for what, right, seen in found]
-    data = [{"what": what, "ok": right, "detail": seen} for what, right, seen in found]
+    rows = [[_level(finding), finding.what, finding.seen] for finding in found]
+    data = [{"what": f.what, "ok": f.right, "note": f.note, "detail": f.seen} for f in found]
     return Reply(data, output.table(["", "what", "found"], rows), problem=problem)
+
+
+def _level(finding: Finding) -> str:
+    return "WRONG" if not finding.right else "note" if finding.note else "ok"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from perdure.engine.figures import Figures
 
 __all__ = ["Engine", "Finding", "OutdatedError", "Params", "Question", "Row", "Tx", "Work", "drive"]
 
@@ -18,8 +20,32 @@ Params = Mapping[str, object]
 Question = tuple[str, Params]
 """The name of a statement, and its parameters."""
 
-Finding = tuple[str, bool, str]
-"""What was checked, whether it is right, and what was seen or what to do."""
+
+class Finding(NamedTuple):
+    """What was checked, whether it is right, and what was seen and what to do about it.
+
+    `note`: right, and worth knowing all the same.
+    """
+
+    what: str
+    right: bool
+    seen: str
+    note: bool = False
+
+    @classmethod
+    def ok(cls, what: str, seen: str) -> Finding:
+        """Return what is right."""
+        return cls(what, right=True, seen=seen)
+
+    @classmethod
+    def noted(cls, what: str, seen: str) -> Finding:
+        """Return what is right, and worth knowing."""
+        return cls(what, right=True, seen=seen, note=True)
+
+    @classmethod
+    def wrong(cls, what: str, seen: str) -> Finding:
+        """Return what is wrong; `seen` says what to do."""
+        return cls(what, right=False, seen=seen)
 
 
 class OutdatedError(Exception):
@@ -95,6 +121,12 @@ class Engine(Protocol):
 
     def check(self) -> list[Finding]:
         """Return what `perdure doctor` shows."""
+
+    def size(self) -> int:
+        """Return the bytes that all of it takes on disk, whoever's it is."""
+
+    def figures(self) -> Figures:
+        """Return what `perdure inspect` shows."""
 
     def close(self) -> None:
         """Close every connection; later calls raise ClosedError."""

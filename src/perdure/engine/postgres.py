@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import psycopg
 
 from perdure import errors
-from perdure.engine import Finding, Params, Question, Row, Work, drive, failures, forks, servers, statements
+from perdure.engine import Finding, Params, Question, Row, Work, drive, failures, figures, forks, servers, statements
 from perdure.engine.lanes import Lanes
 from perdure.engine.pools import Answer, Link, Pool, Pools, Statement
 
@@ -226,7 +227,15 @@ class PostgresEngine:
 
     def check(self) -> list[Finding]:
         """Return what `perdure doctor` shows."""
-        return self.server.check()
+        return self.server.check(most=self._options.get("max_size") or servers.MOST)
+
+    def size(self) -> int:
+        """Return the bytes of our tables, with their indexes."""
+        return self.server.size()
+
+    def figures(self) -> figures.Figures:
+        """Return what `perdure inspect` shows."""
+        return replace(self.server.figures(), pools=self.pools())
 
     def pools(self) -> dict[str, dict[str, int]]:
         """Return the figures of the pools, for people who look."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import psycopg
-from psycopg import sql
+from typing import TYPE_CHECKING, Any
 
 from perdure import errors
+from perdure.engine import statements
 
-__all__ = ["TABLES", "make", "weakness"]
+if TYPE_CHECKING:  # the SQL is shown to people who may not have the driver
+    import psycopg
+
+__all__ = ["TABLES", "grants", "make", "weakness"]
 
 TABLES = (
     "threads",
@@ -25,17 +26,16 @@ TABLES = (
 )
 """The tables that hold tenants' rows."""
 
-_LONGEST = 63
 
-
-def weakness(connection: psycopg.Connection[Any]) -> tuple[str, str | None]:
-    """Return the role of a connection, and why the walls between tenants don't hold it; None if they do."""
+def weakness(connection: psycopg.Connection[Any], role: str | None = None) -> tuple[str, str | None]:
+    """Return a role, and why the walls between tenants don't hold it; None if they do. None named: who is connected."""
     row = connection.execute(
         "SELECT r.rolname, r.rolsuper, r.rolbypassrls, EXISTS ("
         "SELECT 1 FROM pg_class c WHERE c.oid = to_regclass('threads') AND pg_has_role(r.oid, c.relowner, 'USAGE')) "
-        "FROM pg_roles r WHERE r.rolname = current_user"
+        "FROM pg_roles r WHERE r.rolname = coalesce(%s, current_user)",
+        [role],
     ).fetchone()
-    name, is_superuser, bypasses, owns = row or ("?", False, False, False)
+    name, is_superuser, bypasses, owns = row or (role or "?", False, False, False)
     if is_superuser:
         return name, "is a superuser"
     if bypasses:
@@ -47,27 +47,31 @@ def make(connection: psycopg.Connection[Any], name: str) -> list[str]:
     """Let a role use Perdure's tables, and make it if there is none of that name; return the SQL that did.
 
     The role owns nothing and is held by the walls. It has no password: the administrator gives it one.
+    Raises UnsafeRoleError for a role that is there and that the walls wouldn't hold.
     """
-    if not name or "\0" in name or len(name.encode()) > _LONGEST:
-        raise errors.ConfigurationError(f"a role's name has 1 to {_LONGEST} bytes, without a NUL, not {name!r}")
-    done = [statement.as_string(connection) for statement in _statements(connection, name)]
+    statements.quoted(name, "a role")
+    is_there = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone() is not None
+    _, why = weakness(connection, name)
+    if why is not None:
+        raise errors.UnsafeRoleError(
+            f"the role {name!r} {why}, so the walls between tenants don't hold it, and nothing was granted. "
+            "Name a role of the application's own; one that isn't there is made."
+        )
+    row = connection.execute("SELECT current_schema()").fetchone()
+    done = grants(name, row[0] if row else None, is_there=is_there)
     for statement in done:
         connection.execute(statement.encode())
     return done
 
 
-def _statements(connection: psycopg.Connection[Any], name: str) -> list[sql.Composed]:
-    role = sql.Identifier(name)
-    found = []
-    if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone():
-        found.append(sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS").format(role))
-    row = connection.execute("SELECT current_schema()").fetchone()
-    schema = sql.Identifier(str(row[0]) if row else "public")
-    tables = sql.SQL(", ").join(sql.Identifier(table) for table in TABLES)
+def grants(name: str, schema: str | None, *, is_there: bool = False) -> list[str]:
+    """Return the SQL that lets a role use the tables of a schema, and makes the role."""
+    role, place = statements.quoted(name, "a role"), statements.quoted(schema or "public", "a schema")
+    tables = ", ".join(f"{place}.{table}" for table in TABLES)
     return [
-        *found,
-        sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(schema, role),
-        sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON {} TO {}").format(tables, role),
-        sql.SQL("GRANT SELECT ON migrations TO {}").format(role),
-        sql.SQL("GRANT USAGE ON SEQUENCE generations TO {}").format(role),
+        *([] if is_there else [f"CREATE ROLE {role} LOGIN NOSUPERUSER NOBYPASSRLS"]),
+        f"GRANT USAGE ON SCHEMA {place} TO {role}",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON {tables} TO {role}",
+        f"GRANT SELECT ON {place}.migrations TO {role}",
+        f"GRANT USAGE ON SEQUENCE {place}.generations TO {role}",
     ]

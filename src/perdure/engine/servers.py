@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
+import inspect
 import math
-import time
+import shlex
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import conninfo
-from psycopg import sql as text
 
 from perdure import errors
-from perdure.engine import Finding, failures, migrate, roles, statements
+from perdure.engine import (
+    Finding,
+    failures,
+    figures,
+    migrate,
+    roles,
+    server_checks,
+    server_figures,
+    statements,
+    urls,
+)
 from perdure.engine.pools import Statement
 
-__all__ = ["Server", "seconds"]
+__all__ = ["MOST", "Server", "seconds"]
 
 _LOCK = 0x70657264757265
 """The advisory lock that only one process at a time sets a database up under: "perdure"."""
 _DEFAULTS = {"connect_timeout": "10", "application_name": "perdure"}
-_OLDEST = 140000
+_PATIENTLY = "SELECT set_config('lock_timeout', '60s', true), set_config('statement_timeout', '0', true)"
+MOST = 10
+"""Connections that a pool may take if nothing else is said."""
 _FIRST = {
     (False, False): "SELECT set_config('perdure.tenant', %(tenant)s, true)",
     (False, True): "SELECT set_config('perdure.operator', 'on', true)",
@@ -40,19 +50,17 @@ class Server:
     """One database of a server, and the schema in it. `kwargs` go to each connection."""
 
     def __init__(self, url: str, schema: str | None, kwargs: Mapping[str, Any]) -> None:
-        try:
-            given = conninfo.conninfo_to_dict(url)
-        except psycopg.ProgrammingError as error:
-            raise errors.InvalidUrlError(
-                f"{_hidden(url)!r} is no PostgreSQL URL ({error}): write postgresql://user@host:5432/database"
-            ) from None
-        if schema is not None and (not schema or "\0" in schema or len(schema.encode()) > 63):
-            raise errors.ConfigurationError(f"schema={schema!r}: give it 1 to 63 bytes, without a NUL")
-        self.conninfo = conninfo.make_conninfo(**{**_DEFAULTS, **given})  # type: ignore[arg-type]
+        self.shown = urls.hidden(url)
+        self.conninfo = conninfo.make_conninfo(**{**_DEFAULTS, **_parsed(url)})
         self.kwargs = {"autocommit": True, **kwargs}
         self.schema = schema
-        self.shown = _hidden(url)
-        self._path = None if schema is None else text.Identifier(schema).as_string()
+        self._path = None if schema is None else statements.quoted(schema, "a schema")
+        self.command = shlex.join(["perdure", "setup", "--db", self.shown, *(["--schema", schema] if schema else [])])
+        """What a person runs to set it up."""
+
+    def granting(self, role: str) -> str:
+        """Return what a person runs to let a role use it."""
+        return f"{self.command} --role {shlex.quote(role)}"
 
     def first(self, tenant: str | None) -> Statement:
         """Return the first statement of a transaction: whose rows it may see; None: everybody's threads and items."""
@@ -86,8 +94,7 @@ class Server:
         if missing:
             if not create and len(missing) == len(statements.migrations("postgres")):
                 raise errors.NotSetUpError(
-                    f"{self.shown}: nothing is set up here, and create=False was given; "
-                    f"run 'perdure setup --db {self.shown}'"
+                    f"{self.shown}: nothing is set up here, and create=False was given; run: {self.command}"
                 )
             applied = self.migrate()
         with self.connection() as connection:
@@ -95,9 +102,10 @@ class Server:
         return applied
 
     def _refuse_unfit(self, connection: psycopg.Connection[Any]) -> None:
-        if connection.info.server_version < _OLDEST:
+        if connection.info.server_version < server_checks.OLDEST * 10000:
             raise errors.ConfigurationError(
-                f"{self.shown} is PostgreSQL {connection.info.server_version // 10000}; 14 is the oldest"
+                f"{self.shown} is PostgreSQL {connection.info.server_version // 10000}; "
+                f"{server_checks.OLDEST} is the oldest that works"
             )
         row = connection.execute(
             "SELECT pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()"
@@ -108,48 +116,106 @@ class Server:
             )
 
     def _missing(self, connection: psycopg.Connection[Any]) -> list[tuple[str, str]]:
-        """Return the migrations to apply. Raises ForeignDatabaseError, NewerSchemaError."""
+        """Return the migrations to apply. Raises ForeignDatabaseError, NewerSchemaError, PrivilegeError."""
         known = statements.migrations("postgres")
+        self._refuse_hidden(connection)
         there = connection.execute(
-            "SELECT to_regclass('migrations') IS NOT NULL, to_regclass('checkpoints') IS NOT NULL"
-        ).fetchone()
-        if there is None or not there[0]:
-            if there is not None and there[1]:
-                raise errors.ForeignDatabaseError(
-                    f"{self.shown} has a table 'checkpoints' that isn't Perdure's (LangGraph's saver?); it "
-                    "was left as it is. Pass schema='perdure' to keep ours apart; "
-                    "'perdure import langgraph' brings the others over."
-                )
+            "SELECT n FROM unnest(%s::text[]) n WHERE to_regclass(n) IS NOT NULL", [["migrations", *roles.TABLES]]
+        ).fetchall()
+        if ("migrations",) not in there:
+            if there:
+                raise self._foreign(there[0][0])
             return list(known)
-        try:
-            names = {name for (name,) in connection.execute("SELECT name FROM migrations").fetchall()}
-        except psycopg.errors.UndefinedColumn:
-            raise errors.ForeignDatabaseError(
-                f"{self.shown} has a table 'migrations' that isn't Perdure's; it was left as it is. "
-                "Pass schema='perdure'."
-            ) from None
-        migrate.refuse_newer("postgres", None if names <= {name for name, _ in known} else len(known) + 1, self.shown)
+        names = self._applied(connection)
+        refuse = None if names <= {name for name, _ in known} else len(known) + 1
+        migrate.refuse_newer("postgres", refuse, self.shown)
         return [(name, sql) for name, sql in known if name not in names]
+
+    def _refuse_hidden(self, connection: psycopg.Connection[Any]) -> None:
+        """Refuse a schema that is there and that the role may not use: it would look like an empty one."""
+        if self.schema is None:
+            return
+        row = connection.execute(
+            "SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = %s", [self.schema]
+        ).fetchone()
+        if row is not None and not row[0]:
+            raise errors.PrivilegeError(
+                f"{self.shown}: the role {connection.info.user!r} may not use the schema {self.schema!r}. "
+                f"As its owner, run: {self.granting(connection.info.user)}"
+            )
+
+    def _applied(self, connection: psycopg.Connection[Any]) -> set[str]:
+        """Return the names of the migrations that a database has had."""
+        try:
+            names = {name for name, _, _ in server_figures.applied(connection)}
+        except psycopg.errors.UndefinedColumn:
+            raise self._foreign("migrations") from None
+        except psycopg.errors.InsufficientPrivilege:
+            raise errors.PrivilegeError(
+                f"{self.shown}: the role {connection.info.user!r} may not read Perdure's tables. "
+                f"As their owner, run: {self.granting(connection.info.user)}"
+            ) from None
+        if not names & set(migrate.names("postgres")):
+            raise self._foreign("migrations")
+        return names
+
+    def _foreign(self, table: str) -> errors.ForeignDatabaseError:
+        theirs = table in {"checkpoints", "writes"}
+        return errors.ForeignDatabaseError(
+            f"{self.shown} has a table {table!r} that isn't Perdure's{' (LangGraph saver?)' * theirs}; "
+            "it was left as it is. Pass schema='perdure' to keep ours apart (--schema perdure on the command line)."
+        )
 
     def migrate(self) -> list[str]:
         """Apply the migrations that are missing, in one transaction, and return their names."""
+        missing: list[tuple[str, str]] = []
         with self.connection() as connection:
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-            if self.schema is not None:
-                connection.execute(text.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(text.Identifier(self.schema)))
-            missing = self._missing(connection)
-            for name, sql in missing:
-                connection.execute(sql.encode())
-                connection.execute(
-                    "INSERT INTO migrations (name, checksum, applied_at) VALUES (%s, %s, %s)",
-                    (name, hashlib.sha256(sql.encode()).hexdigest(), time.time_ns() // 1000),
-                )
+            try:
+                connection.execute(_PATIENTLY)
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+                self._make_schema(connection)
+                missing = self._missing(connection)
+                for name, sql in missing:
+                    connection.execute(sql.encode())
+                    connection.execute(
+                        "INSERT INTO migrations (name, checksum, applied_at) VALUES (%s, %s, %s)",
+                        migrate.record(name, sql),
+                    )
+            except psycopg.errors.InsufficientPrivilege as error:
+                raise self._may_not(connection, missing) from error
+            except (psycopg.errors.DuplicateTable, psycopg.errors.DuplicateObject) as error:
+                raise self._foreign(str(error.diag.message_primary).partition('"')[2].partition('"')[0]) from error
         return [name for name, _ in missing]
+
+    def _make_schema(self, connection: psycopg.Connection[Any]) -> None:
+        """Make the schema if it isn't there: to say IF NOT EXISTS asks for more rights than to use it."""
+        row = connection.execute("SELECT to_regnamespace(%s) IS NOT NULL", [self._path]).fetchone()
+        if self._path is not None and not (row and row[0]):
+            connection.execute(f"CREATE SCHEMA {self._path}".encode())
+        row = connection.execute("SELECT current_schema()").fetchone()
+        if row is None or row[0] is None:
+            raise errors.ConfigurationError(
+                f"{self.shown}: there is no schema to make tables in (no 'public'?); pass schema='perdure'"
+            )
+
+    def _may_not(self, connection: psycopg.Connection[Any], missing: list[tuple[str, str]]) -> errors.PrivilegeError:
+        what = f"apply the migrations that are missing ({', '.join(name for name, _ in missing)})" if missing else ""
+        return errors.PrivilegeError(
+            f"{self.shown}: the role {connection.info.user!r} may not {what or 'set it up'}; nothing was changed. "
+            f"As the owner of the database or of Perdure's tables, run: {self.command}"
+        )
 
     def make_role(self, name: str) -> list[str]:
         """Let a role use the tables, and make it if need be; return the SQL that did."""
         with self.connection() as connection:
-            return roles.make(connection, name)
+            try:
+                return roles.make(connection, name)
+            except psycopg.errors.InsufficientPrivilege as error:
+                raise errors.PrivilegeError(
+                    f"{self.shown}: the role {connection.info.user!r} may not make {name!r} or grant it the tables; "
+                    "nothing was changed. Let a role with CREATEROLE run CREATE ROLE, then the owner this command "
+                    f"again. The SQL is shown by: {self.granting(name)} --print"
+                ) from error
 
     # Looking at it
 
@@ -159,16 +225,27 @@ class Server:
             return
         said = (
             f"{self.shown}: the role {role!r} {why}, so the database's own wall between tenants doesn't hold it. "
-            "Let the application use a role of its own: 'perdure setup --role NAME' makes one."
+            f"Let the application use a role of its own, made by: {self.granting('NAME')}"
         )
         if walls == "refuse":
             raise errors.UnsafeRoleError(said)
-        warnings.warn(said, errors.UnsafeRoleWarning, stacklevel=6)
+        warnings.warn(said, errors.UnsafeRoleWarning, stacklevel=_level())
 
-    def check(self) -> list[Finding]:
-        """Return what `perdure doctor` shows."""
+    def check(self, *, most: int = MOST) -> list[Finding]:
+        """Return what `perdure doctor` shows. `most`: connections that a pool may take."""
         with self.connection() as connection:
-            return [("PostgreSQL server", True, str(connection.info.server_version))]
+            self._refuse_hidden(connection)
+            return server_checks.findings(server_checks.Place(connection, self.command, most))
+
+    def size(self) -> int:
+        """Return the bytes of our tables, with their indexes."""
+        with self.connection() as connection:
+            return server_figures.size(connection)
+
+    def figures(self) -> figures.Figures:
+        """Return what `perdure inspect` shows."""
+        with self.connection() as connection:
+            return server_figures.figures_of(connection)
 
 
 def seconds(value: object, what: str) -> float:
@@ -178,9 +255,24 @@ def seconds(value: object, what: str) -> float:
     raise errors.ConfigurationError(f"pool={{'{what}': …}} must be a number of seconds above 0, not {value!r}")
 
 
-def _hidden(url: str) -> str:
-    """Return a URL without its password."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")))
+def _parsed(url: str) -> dict[str, Any]:
+    """Return what a URL says. No error repeats a part of it that may be a password."""
+    said = f"{urls.hidden(url)!r} is no PostgreSQL URL"
+    encode = "special characters in a user's name or password must be percent-encoded (@ is %40, / is %2F, : is %3A)"
+    try:
+        found = conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        why = str(error).strip() if urls.hidden(url) == url and "@" not in url else encode
+        raise errors.InvalidUrlError(f"{said} ({why}): write postgresql://user@host:5432/database") from None
+    ports = str(found.get("port") or "").split(",")
+    if urls.has_stray_at(url) or not all(port.isdecimal() for port in ports if port):
+        raise errors.InvalidUrlError(f"{said}: {encode}")
+    return found
+
+
+def _level() -> int:
+    """Return the stacklevel of who called Perdure, for a warning of the function that asks."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "perdure":
+        frame, level = frame.f_back, level + 1
+    return level

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -26,6 +26,8 @@ from perdure.engine import (
     Row,
     Work,
     drive,
+    figures,
+    file_checks,
     files,
     forks,
     migrate,
@@ -256,17 +258,17 @@ class SqliteEngine:
     # Life
 
     def check(self) -> list[Finding]:
-        """Return (what, whether it is right, what was seen or what to do)."""
+        """Return what `perdure doctor` shows."""
         self._refuse_closed()
-        damage = self.write(_quick_check)
-        wanted = {"journal_mode": "memory" if self.place.path is None else "wal", **files.PRAGMAS}
-        seen = self.write(_settings)
-        return [
-            ("SQLite library", True, f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()})"),
-            *[(f"pragma {name}", seen[name] == value, str(seen[name])) for name, value in wanted.items()],
-            ("file is sound", damage == "ok", str(damage)),
-            ("migrations", True, str(seen["user_version"])),
-        ]
+        return self.write(lambda tx: _look(tx, file_checks.findings, self.place))
+
+    def size(self) -> int:
+        """Return the bytes of the file with its log."""
+        return self.read(lambda tx: _look(tx, file_checks.size, self.place))
+
+    def figures(self) -> figures.Figures:
+        """Return what `perdure inspect` shows."""
+        return self.read(lambda tx: _look(tx, file_checks.figures_of, self.place))
 
     def _refuse_closed(self) -> None:
         if self._closed:
@@ -334,14 +336,8 @@ class SqliteEngine:
         self._start()
 
 
-async def _quick_check(tx: Any) -> object:
-    row = await tx.one("quick_check")
-    return row[0] if row else "no answer"
-
-
-async def _settings(tx: Any) -> dict[str, object]:
-    names = ("journal_mode", "user_version", *files.PRAGMAS)
-    return {name: tx._connection.pragma(name) for name in names}  # noqa: SLF001 - this module's own
+async def _look(tx: Any, look: Callable[[apsw.Connection, files.Place], T], place: files.Place) -> T:
+    return look(tx._connection, place)  # noqa: SLF001 - this module's own
 
 
 def _settle(batch: list[Job], outcomes: list[Outcome]) -> None:

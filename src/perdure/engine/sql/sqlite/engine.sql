@@ -1,6 +1,3 @@
--- name: quick_check
-PRAGMA quick_check(1);
-
 -- A writer is alone here: nothing to lock.
 -- name: thread_lock
 SELECT generation, epoch, next_seq, revision, subject, forked
