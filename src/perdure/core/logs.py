@@ -13,8 +13,9 @@ from perdure.core.entries import Cache, Slot
 from perdure.core.records import Record
 from perdure.core.unit import Unit
 from perdure.core.views import Known, View
+from perdure.engine import Row
 
-__all__ = ["MovedError", "Placer", "Stored", "fetch", "reachable"]
+__all__ = ["MovedError", "Placer", "Stored", "fetch", "load_all", "reachable"]
 
 SKELETON = 256
 """Encoded bytes from which what a channel points to becomes an entry of its own."""
@@ -258,6 +259,23 @@ async def fetch(
     return reached
 
 
+async def load_all(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str, *, thread: str) -> None:
+    """Make an empty cache hold every entry of its thread, if stored bytes point to any."""
+    if not _pointed_at(codec, packed, where):
+        return
+    rows, states = await unit.together(
+        [("entries_of", {"generation": cache.generation}), ("thread_get", {"thread": thread})]
+    )
+    _refuse_moved(cache, states)
+    for log, pos, payload in rows:
+        cache.place(Slot(codec.open(payload, where=where)), log, pos)
+
+
+def _refuse_moved(cache: Cache, states: list[Row]) -> None:
+    if not states or states[0][:2] != (cache.generation, cache.epoch):
+        raise MovedError
+
+
 def _pointed_at(codec: Codec, packed: list[bytes], where: str) -> Spans:
     found: Spans = {}
     for data in packed:
@@ -286,9 +304,7 @@ async def _load(
     check = [] if thread is None else [("thread_get", {"thread": thread})]
     found = await unit.together([*ranges, *check])
     if thread is not None:
-        state = found.pop()
-        if not state or state[0][:2] != (cache.generation, cache.epoch):
-            raise MovedError
+        _refuse_moved(cache, found.pop())
     for (log, low, high), rows in zip(lacking, found, strict=True):
         if len(rows) != high - low:
             raise errors.CorruptValueError(

@@ -18,6 +18,8 @@ __all__ = ["Before", "Found", "get", "history", "metadata_matches", "named", "pa
 
 T = TypeVar("T")
 _LOOKS = 5
+_WHOLE = 8 << 20
+"""Bytes up to which a thread is read whole at first sight, where following its pointers would take round trips."""
 
 
 @dataclass(slots=True)
@@ -77,7 +79,7 @@ async def _get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tu
         known.logs, known.listed = {name: (log, end) for name, log, end in ends}, state.revision != seen
     _learn(known, address, found.record, pending)
     caches.learn(address.tenant, address.thread, known)
-    await _fetch(unit, codec, address, [found])
+    await _fetch(unit, codec, address, [found], state.bytes)
     return state.generation, found
 
 
@@ -91,7 +93,9 @@ def _learn(known: views.Known, address: Address, record: Record, pending: list[R
     known.tasks[record.seq] = {task: payload for _, task, payload in pending}
 
 
-async def _complete(unit: Unit, codec: Codec, cache: Cache, address: Address, rows: list[Row]) -> list[Found]:
+async def _complete(
+    unit: Unit, codec: Codec, cache: Cache, address: Address, rows: list[Row], size: int
+) -> list[Found]:
     """Return rows as checkpoints, with their writes, their entries in the cache."""
     found = [Found(address, records.load(codec, row, str(address)), None, cache=cache) for row in rows]
     by_seq = {item.record.seq: item for item in found}
@@ -120,17 +124,20 @@ async def _complete(unit: Unit, codec: Codec, cache: Cache, address: Address, ro
         ns = item.record.ns
         item.address = _at(address, spaces_of[ns][0][0] if ns and spaces_of[ns] else "", item.record.id)
     _attach(codec, by_seq, pending)
-    await _fetch(unit, codec, address, found)
+    await _fetch(unit, codec, address, found, size)
     return found
 
 
-async def _fetch(unit: Unit, codec: Codec, address: Address, found: list[Found]) -> None:
-    """Bring the entries that checkpoints lead to into their cache."""
+async def _fetch(unit: Unit, codec: Codec, address: Address, found: list[Found], size: int) -> None:
+    """Bring the entries that checkpoints lead to into their cache; `size` is that of their thread."""
     packed = [
         data for item in found for data in (*item.record.channels.values(), *(w.packed for _, _, w in item.writes))
     ]
     if found:
-        await logs.fetch(unit, codec, found[0].cache, packed, str(address), thread=address.thread)
+        cache = found[0].cache
+        if unit.distant and not cache.size and size <= _WHOLE:
+            await logs.load_all(unit, codec, cache, packed, str(address), thread=address.thread)
+        await logs.fetch(unit, codec, cache, packed, str(address), thread=address.thread)
 
 
 def _at(address: Address, ns: str, checkpoint: str) -> Address:
@@ -211,7 +218,7 @@ async def _page(  # noqa: PLR0913 - as `page`
     if before is not None:
         rows = await _only_before(unit, codec, address, generation, rows, before)
     cache = caches.at(address.tenant, address.thread, generation, state.epoch)
-    return after, await _complete(unit, codec, cache, address, rows)
+    return after, await _complete(unit, codec, cache, address, rows, state.bytes)
 
 
 async def named(
@@ -242,7 +249,7 @@ async def _named(
     if before is not None:
         rows = await _only_before(unit, codec, address, generation, rows, before)
     cache = caches.at(address.tenant, address.thread, generation, state.epoch)
-    return await _complete(unit, codec, cache, address, rows)
+    return await _complete(unit, codec, cache, address, rows, state.bytes)
 
 
 async def _only_before(
@@ -297,7 +304,7 @@ async def _history(unit: Unit, codec: Codec, caches: Caches, address: Address, c
                 break
         if not rows:
             break
-        found += await _complete(unit, codec, target.cache, target.address, needed)
+        found += await _complete(unit, codec, target.cache, target.address, needed, 0)
     return found
 
 

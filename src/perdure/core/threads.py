@@ -33,6 +33,7 @@ class State:
     epoch: int
     next_seq: int
     revision: int
+    bytes: int = 0
     subject: str | None = None
     forked: int = 0
 

@@ -30,6 +30,9 @@ SELECT pos, payload FROM entries
 WHERE tenant = :tenant AND generation = :generation AND log = :log AND pos >= :low AND pos < :high
 ORDER BY pos;
 
+-- name: entries_of
+SELECT log, pos, payload FROM entries WHERE tenant = :tenant AND generation = :generation ORDER BY log, pos;
+
 -- name: entry_places
 SELECT log, pos FROM entries WHERE tenant = :tenant AND generation = :generation;
 

@@ -4,7 +4,7 @@
 UPDATE counters SET value = value + 1 WHERE name = 'generation' RETURNING value;
 
 -- name: thread_get
-SELECT generation, epoch, next_seq, revision, subject, forked
+SELECT generation, epoch, next_seq, revision, bytes, subject, forked
 FROM threads WHERE tenant = :tenant AND thread = :thread;
 
 -- name: thread_insert

@@ -3,7 +3,7 @@
 SELECT nextval('generations') FROM generate_series(1, 32);
 
 -- name: thread_lock
-SELECT generation, epoch, next_seq, revision, subject, forked
+SELECT generation, epoch, next_seq, revision, bytes, subject, forked
 FROM threads WHERE tenant = :tenant AND thread = :thread FOR UPDATE;
 
 -- Until a thread has a row to lock, its beginning and the writes that are staged for it exclude each other by this.
