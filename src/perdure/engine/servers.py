@@ -76,8 +76,9 @@ class Server:
                 yield connection
         except psycopg.OperationalError as error:
             if error.sqlstate is None:
+                said = " ".join(str(error).split())
                 raise errors.DatabaseUnavailableError(
-                    f"{self.shown}: can't connect ({str(error).strip()}); check the address, and that the server runs"
+                    f"{self.shown}: can't connect ({said}); check the address, and that the server runs"
                 ) from error
             raise failures.of(error, ended=False, late=False, seconds=0).error from error
         except psycopg.Error as error:
@@ -199,9 +200,11 @@ class Server:
             )
 
     def _may_not(self, connection: psycopg.Connection[Any], missing: list[tuple[str, str]]) -> errors.PrivilegeError:
-        what = f"apply the migrations that are missing ({', '.join(name for name, _ in missing)})" if missing else ""
+        names = ", ".join(name for name, _ in missing)
+        is_new = len(missing) in {0, len(statements.migrations("postgres"))}
+        what = "set it up" if is_new else f"apply the migrations that are missing ({names})"
         return errors.PrivilegeError(
-            f"{self.shown}: the role {connection.info.user!r} may not {what or 'set it up'}; nothing was changed. "
+            f"{self.shown}: the role {connection.info.user!r} may not {what}; nothing was changed. "
             f"As the owner of the database or of Perdure's tables, run: {self.command}"
         )
 
