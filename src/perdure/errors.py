@@ -17,10 +17,12 @@
     ├── UnsupportedValueError         (also a TypeError) a value that would not come back equal
     ├── StoredValueError              what the database holds can't be turned into a value
     │   ├── CorruptValueError
+    │   ├── RefusedValueError         what a database to import from holds is never loaded: a pickle
     │   └── UnknownTypeError          a type this process has not registered
     ├── NotFoundError
     ├── ConflictError
     │   └── FencedError               the thread was deleted or begun anew meanwhile
+    ├── VerificationError             what was moved does not equal its source
     └── DatabaseError
         ├── DatabaseUnavailableError  can't be opened, written or reached
         │   ├── PoolExhaustedError    no connection came free in time
@@ -70,10 +72,12 @@ __all__ = [
     "PerdureError",
     "PoolExhaustedError",
     "PrivilegeError",
+    "RefusedValueError",
     "StoredValueError",
     "UnknownTypeError",
     "UnsafeRoleError",
     "UnsupportedValueError",
+    "VerificationError",
 ]
 
 
@@ -183,6 +187,13 @@ class CorruptValueError(StoredValueError):
     code = "corrupt_value"
 
 
+class RefusedValueError(StoredValueError):
+    """A value in a database to import from is of a form that is never loaded: a pickle, or encrypted by others."""
+
+    code = "refused_value"
+    status = 422
+
+
 class UnknownTypeError(StoredValueError):
     """A stored value has a type tag that this process has not registered.
 
@@ -215,6 +226,12 @@ class FencedError(ConflictError):
     """The thread was deleted or begun anew while this run was under way."""
 
     code = "fenced"
+
+
+class VerificationError(PerdureError):
+    """What was moved to another database does not equal its source; it was not kept."""
+
+    code = "verification"
 
 
 class DatabaseError(PerdureError):
