@@ -36,6 +36,12 @@ def sqlite_url(request):
     return request.getfixturevalue(f"{request.param}_url")
 
 
+@pytest.fixture(params=["file", "postgres"])
+def shared_url(request):
+    """A new database that several processes can open."""
+    return request.getfixturevalue("file_url" if request.param == "file" else "application_url")
+
+
 @pytest.fixture
 def memory_url():
     return "sqlite://"

@@ -1,4 +1,4 @@
-"""Async calls that are cancelled at any moment: nothing torn, nothing leaked, everything usable afterwards.
+"""Async calls to the embedded engine, cancelled at any moment: nothing torn, nothing leaked, everything usable.
 
 The model of the agents is a fake that answers at once.
 """
@@ -36,10 +36,10 @@ def connections_to(url):
 
 
 @pytest.fixture
-def watched(url):
+def watched(sqlite_url):
     """A memory that leaves no thread and no connection behind, and has none out while it is idle."""
     before = len(perdures_threads())
-    memory = Memory.open(url)
+    memory = Memory.open(sqlite_url)
     yield memory
     engine = memory.engine
     assert engine._readers.slots.qsize() == 4, "a reader was not given back"
@@ -51,8 +51,8 @@ def watched(url):
     assert not engine._writer._line
     assert len(perdures_threads()) <= before + 5
     memory.close()
-    if url != "sqlite://":
-        assert connections_to(url) == []
+    if sqlite_url != "sqlite://":
+        assert connections_to(sqlite_url) == []
     assert len(perdures_threads()) == before
 
 
@@ -182,7 +182,7 @@ async def test_control_work_that_a_cancellation_ends_half_way_is_found_out(monke
     with Memory.open("sqlite://") as memory:
         engine, turn = memory.engine, asyncio.Lock()
 
-        async def awrite(work):
+        async def awrite(work, *, tenant):
             async with turn:
                 return await work(TornTx(SqliteTx(engine._connection, engine._sql)))
 

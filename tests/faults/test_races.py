@@ -122,7 +122,7 @@ PROCESS = """
 import random
 from tests.faults.conversations import keep_talking
 from tests.faults.test_races import disturb, in_threads
-memory = Memory.open(url + "?timeout=60")
+memory = Memory.open(url if url.startswith("postgres") else url + "?timeout=60")
 sys.setswitchinterval(1e-4)
 name, disturbing = rest
 def talk(number):
@@ -134,10 +134,10 @@ in_threads(lambda: talk(0), lambda: talk(1), *others)
 
 
 @pytest.mark.parametrize("disturbing", ["no", "yes"])
-def test_processes_on_the_same_threads_of_one_file_leave_every_checkpoint_whole(file_url, disturbing):
-    started = [processes.start(PROCESS, file_url, name, disturbing) for name in ("x", "y", "z")]
+def test_processes_on_the_same_threads_of_one_database_leave_every_checkpoint_whole(shared_url, disturbing):
+    started = [processes.start(PROCESS, shared_url, name, disturbing) for name in ("x", "y", "z")]
     said = [line.split() for process in started for line in process.end().split("\n") if line]
-    found = check_everything(file_url)
+    found = check_everything(shared_url)
     assert said
     if disturbing == "no":
         rows = {(thread, id_) for thread, listed in found.items() for _, _, id_ in listed}
@@ -146,19 +146,19 @@ def test_processes_on_the_same_threads_of_one_file_leave_every_checkpoint_whole(
 
 @pytest.mark.long
 @pytest.mark.parametrize("round_", range(30))
-def test_longer_races_leave_every_checkpoint_whole(file_url, round_):
+def test_longer_races_leave_every_checkpoint_whole(shared_url, round_):
     threads = ["a", "b", "c"]
 
     def talk(memory, number):
         for _ in keep_talking(memory, threads[number % 3], f"w{number}", 120):
             pass
 
-    with Memory.open(file_url) as memory:
+    with Memory.open(shared_url) as memory:
         in_threads(
             *(lambda number=number: talk(memory, number) for number in range(8)),
             lambda: disturb(memory, threads, 60, random.Random()),
         )
-    check_everything(file_url)
+    check_everything(shared_url)
 
 
 def test_threads_that_remember_entries_of_one_log_at_once_keep_its_order():
@@ -180,7 +180,7 @@ def job_of(memory, where, message):
     made = support.checkpoint({"messages": [message]})
     saver = memory.checkpointer
     address = configs.address(memory._calls.scope, where)
-    job = saver._put(address, where, made, support.metadata(1), made["channel_versions"])()
+    job = saver._put(address, where, made, support.metadata(1), made["channel_versions"])(False)
     return made["id"], lambda tx: job(Unit(tx, "default", 1))
 
 
