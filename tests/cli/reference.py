@@ -16,8 +16,8 @@ HEAD = """\
 `perdure COMMAND …`, or `python -m perdure.cli COMMAND …`. Data goes to stdout, progress and errors to stderr.
 
 - **The database** is named by `--db` or `PERDURE_URL`: `sqlite:///agent.db`, with four slashes for an absolute path, or
-  `postgresql://user@host:5432/database`, in the schema of `--schema` or `PERDURE_SCHEMA`. Only `demo` and `setup` make
-  one; every other command answers with what to do if there is none. A password in a URL is never shown.
+  `postgresql://user@host:5432/database`, in the schema of `--schema` or `PERDURE_SCHEMA`. Only `demo`, `setup` and
+  `import` make one; every other command says what to do if there is none. A password in a URL is never shown.
 - **`--tenant`** chooses whose data; `default` if left out.
 - **`--json`** prints one envelope: `{"ok": true, "command": "threads ls", "data": …, "next": CURSOR}`, where `next`
   goes into `--cursor` of the same command and is `null` at the end; or

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli import items, threads, upkeep
+from perdure.cli import items, moving, threads, upkeep
 from perdure.cli.commands import command
 from perdure.cli.demo import demo
 from perdure.cli.edge import leave
@@ -44,6 +44,7 @@ command(app, "demo")(demo)
 app.add_typer(threads.app)
 app.add_typer(items.app)
 upkeep.add(app)
+moving.add(app)
 
 
 def main(args: Sequence[str] | None = None) -> None:
