@@ -50,6 +50,13 @@ def test_it_goes_back_equal_and_goes_on_there(kind, stock_file, ours, take_in, g
     assert again.counts.items_there == 3
 
 
+def by_namespace(states):
+    found = {}
+    for state in states:
+        found.setdefault((state["thread"], state["ns"]), []).append((state["id"], state["parent"]))
+    return found
+
+
 def test_what_was_begun_here_goes_back_and_goes_on_there(ours, give_back, tmp_path):
     url = f"sqlite:///{tmp_path}/back.db"
     with Memory.open(ours.url, types=graphs.TYPES) as memory:
@@ -57,8 +64,7 @@ def test_what_was_begun_here_goes_back_and_goes_on_there(ours, give_back, tmp_pa
         assert give_back(memory, url, types=graphs.TYPES).failures == []
         here = peer.states(memory.checkpointer, graphs.BUILDERS)
     there, _ = peer.ask("states,go_on", url, *graphs.BUILDERS)
-    places = [[(found["id"], found["ns"], found["parent"]) for found in states] for states in (here, there)]
-    assert places[0] == places[1]
+    assert by_namespace(here) == by_namespace(there)
 
 
 def test_a_class_that_is_named_comes_over_as_itself(stock_file, ours, take_in):

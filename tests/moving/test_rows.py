@@ -209,6 +209,25 @@ def test_what_the_stock_tables_can_not_hold_is_refused_and_the_rest_goes(ours, g
     assert (report.counts.threads, len(report.failures)) == (1, 3)
 
 
+def test_what_postgresql_refuses_is_left_out_and_the_rest_goes(ours, give_back, postgres_url):
+    for name, text in {"a": "nul \0", "b": "good"}.items():
+        where = {"configurable": {"thread_id": name, "checkpoint_ns": ""}}
+        ours.checkpointer.put(where, checkpoint({"x": [text]}), {"step": 0, "text": text}, {"x": 1})
+        ours.store.put(("n",), name, {"x": text})
+    report = give_back(ours, postgres_url)
+    assert [failure.what for failure in report.failures] == ["thread 'a'", "item 'a' in ('n',)"]
+    assert {failure.error.code for failure in report.failures} == {"unsupported_value"}
+    assert (report.counts.threads, report.counts.items) == (1, 1)
+
+
+def test_a_thread_that_stock_savers_would_go_on_with_elsewhere_is_refused(ours, give_back, tmp_path):
+    where = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
+    for name in ("c2", "c1"):
+        where = ours.checkpointer.put(where, checkpoint({"x": name}, id=name), {"step": 0}, {"x": 1})
+    (failure,) = give_back(ours, f"sqlite:///{tmp_path}/back.db").failures
+    assert "go by the ids" in str(failure.error)
+
+
 def test_a_database_that_is_not_a_stock_savers_is_left_alone(ours, tmp_path):
     sql = "SELECT sql FROM sqlite_schema ORDER BY name"
     with SqliteConnection(tmp_path / "ours.db", writing=False) as connection:

@@ -171,9 +171,12 @@ class PostgresConnection(_Closing):
             raise self._failed(error) from None
         return changed
 
-    def _failed(self, error: Any) -> errors.DatabaseError:
+    def _failed(self, error: Any) -> errors.PerdureError:
         """Return the error without its detail, which may quote what was stored."""
-        return errors.DatabaseError(f"PostgreSQL refused: {error.diag.message_primary or _first_line(error)}")
+        said = f"PostgreSQL refused: {error.diag.message_primary or _first_line(error)}"
+        return (
+            errors.UnsupportedValueError(said) if isinstance(error, psycopg.DataError) else errors.DatabaseError(said)
+        )
 
     def columns(self, table: str) -> list[str]:
         sql = "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped"

@@ -147,7 +147,16 @@ class StockTarget(_Stock):
         """Do nothing: the rows name their parents themselves."""
 
     def finish(self, thread: str, keys: list[Key], about: About | None) -> None:  # noqa: ARG002 - no place for it
-        """Commit the thread."""
+        """Commit the thread, if stock savers will list its checkpoints in their order."""
+        by_space: dict[str, list[str]] = {}
+        for key in keys:
+            by_space.setdefault(key.ns, []).append(key.id)
+        for ns, names in by_space.items():
+            if names != sorted(names):
+                raise errors.UnsupportedValueError(
+                    f"thread {thread!r}, namespace {ns!r}: stock savers go by the ids of checkpoints, and these are in "
+                    "another order, since clocks differed: they would go on from another checkpoint. It was left out"
+                )
         self._connection.end(commit=True)
         self._encode.forget()
 
