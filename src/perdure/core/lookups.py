@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from perdure.core import ids, logs, records, spaces, threads, views, writes
+from perdure.core import ids, looks, pointers, records, spaces, threads, views, writes
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Caches
 from perdure.core.records import Record
@@ -43,41 +43,29 @@ async def _steady(look: Callable[[], Coroutine[Any, Any, T]]) -> T:
     for _ in range(_LOOKS):
         try:
             return await look()
-        except logs.MovedError:
+        except pointers.MovedError:
             continue
     return await look()
 
 
 async def _get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tuple[int, Found | None]:
     last = caches.last(address.tenant, address.thread).known
-    where: dict[str, object] = {"thread": address.thread, "space": address.ns}
-    kind = "latest"
-    if address.checkpoint is not None:
-        kind, where = "named", {**where, "id": ids.pack(address.checkpoint)}
     seen = last.state.revision if last is not None and last.state is not None and last.listed else -1
-    states, rows, pending, ends = await unit.together(
-        [
-            ("thread_get", {"thread": address.thread}),
-            (f"{kind}_get", where),
-            (f"{kind}_writes", where),
-            ("log_ends", {"thread": address.thread, "revision": seen}),
-        ]
-    )
-    if not states:
+    look = await looks.take(unit, address, seen)
+    if look is None:
         return 0, None
-    state = threads.State(*states[0])
-    if not rows:
+    state = look.state
+    if look.row is None:
         return state.generation, None
     cache = caches.at(address.tenant, address.thread, state.generation, state.epoch)
-    *row, parent = rows[0]
-    found = Found(address, records.load(codec, tuple(row), str(address)), None, cache=cache)
-    found.parent_id = ids.unpack(parent) if parent is not None else None
+    found = Found(address, records.load(codec, look.row, str(address)), None, cache=cache)
+    found.parent_id = ids.unpack(look.parent) if look.parent is not None else None
     found.address = _at(address, address.ns, found.record.id)
-    _attach(codec, {found.record.seq: found}, pending)
+    _attach(codec, {found.record.seq: found}, look.pending or [])
     known = last.copy() if last is not None and last.at(state) else views.Known(state)
-    if not known.listed:
-        known.logs, known.listed = {name: (log, end) for name, log, end in ends}, state.revision != seen
-    _learn(known, address, found.record, pending)
+    if not known.listed and look.logs is not None:
+        known.logs, known.listed = look.logs, True
+    _learn(known, address, found.record, look.pending or [])
     caches.learn(address.tenant, address.thread, known)
     await _fetch(unit, codec, address, [found], state.bytes)
     return state.generation, found
@@ -136,8 +124,8 @@ async def _fetch(unit: Unit, codec: Codec, address: Address, found: list[Found],
     if found:
         cache = found[0].cache
         if unit.distant and not cache.size and size <= _WHOLE:
-            await logs.load_all(unit, codec, cache, packed, str(address), thread=address.thread)
-        await logs.fetch(unit, codec, cache, packed, str(address), thread=address.thread)
+            await pointers.load_all(unit, codec, cache, packed, str(address), thread=address.thread)
+        await pointers.fetch(unit, codec, cache, packed, str(address), thread=address.thread)
 
 
 def _at(address: Address, ns: str, checkpoint: str) -> Address:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perdure.core import checkpoints, logs, records, threads, writes
+from perdure.core import checkpoints, pointers, records, threads, writes
 from perdure.model import Address
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ async def _collect(unit: Unit, codec: Codec, thread: str, state: threads.State) 
     payloads += [row[0] for row in await unit.all("staged_of_thread", thread=thread, generation=generation)]
     for payload in payloads:
         packed += [write.packed for write in writes.load(codec, payload, where)[1]]
-    kept = await logs.reachable(unit, codec, generation, packed, where)
+    kept = await pointers.reachable(unit, codec, generation, packed, where)
     of_thread = {"generation": generation}
     stored = await unit.all("entry_places", generation=generation)
     await unit.many("entry_delete", [{**of_thread, "log": at[0], "pos": at[1]} for at in stored if at not in kept])

@@ -191,8 +191,9 @@ WITH place AS (
         WHERE s.tenant = :tenant AND s.generation = t.generation AND s.name = :space) END AS ns
     FROM threads t WHERE t.tenant = :tenant AND t.thread = :thread
 ), head AS (
-    SELECT generation, ns, (SELECT max(m.seq) FROM checkpoints m
-        WHERE m.tenant = :tenant AND m.generation = place.generation AND m.ns = place.ns) AS seq
+    SELECT generation, ns, (SELECT m.seq FROM checkpoints m
+        WHERE m.tenant = :tenant AND m.generation = place.generation AND m.ns = place.ns
+        ORDER BY m.seq DESC LIMIT 1) AS seq
     FROM place
 )
 SELECT c.ns, c.seq, c.id, c.parent, c.payload, (SELECT p.id FROM checkpoints p
@@ -206,8 +207,9 @@ WITH place AS (
         WHERE s.tenant = :tenant AND s.generation = t.generation AND s.name = :space) END AS ns
     FROM threads t WHERE t.tenant = :tenant AND t.thread = :thread
 ), head AS (
-    SELECT generation, (SELECT max(m.seq) FROM checkpoints m
-        WHERE m.tenant = :tenant AND m.generation = place.generation AND m.ns = place.ns) AS seq
+    SELECT generation, (SELECT m.seq FROM checkpoints m
+        WHERE m.tenant = :tenant AND m.generation = place.generation AND m.ns = place.ns
+        ORDER BY m.seq DESC LIMIT 1) AS seq
     FROM place
 )
 SELECT w.seq, w.task, w.payload FROM head JOIN writes w
@@ -242,8 +244,9 @@ WITH place AS (
     FROM threads t WHERE t.tenant = :tenant AND t.thread = :thread
 )
 SELECT ns,
-    (SELECT max(m.seq) FROM checkpoints m
-        WHERE m.tenant = :tenant AND m.generation = place.generation AND m.ns = place.ns),
+    (SELECT m.seq FROM checkpoints m
+        WHERE m.tenant = :tenant AND m.generation = place.generation AND m.ns = place.ns
+        ORDER BY m.seq DESC LIMIT 1),
     (SELECT c.seq FROM checkpoints c
         WHERE c.tenant = :tenant AND c.generation = place.generation AND c.ns = place.ns AND c.id = :id),
     (SELECT p.seq FROM checkpoints p

@@ -76,7 +76,7 @@ SELECT tenant, :target, digest, log, pos FROM digests WHERE tenant = :tenant AND
 
 -- Where each log of a thread ends; nothing if the thread is as it was.
 -- name: log_ends
-SELECT l.name, l.log, (SELECT coalesce(max(e.pos), -1) + 1 FROM entries e
-    WHERE e.tenant = :tenant AND e.generation = l.generation AND e.log = l.log)
+SELECT l.name, l.log, coalesce((SELECT e.pos FROM entries e
+    WHERE e.tenant = :tenant AND e.generation = l.generation AND e.log = l.log ORDER BY e.pos DESC LIMIT 1), -1) + 1
 FROM threads t JOIN logs l ON l.tenant = :tenant AND l.generation = t.generation
 WHERE t.tenant = :tenant AND t.thread = :thread AND t.revision <> :revision;
