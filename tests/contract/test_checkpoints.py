@@ -262,7 +262,7 @@ def test_versions_keep_the_width_of_the_thread_they_go_on_in(memory):
     assert saver.get_next_version("00000007.0.123", None).startswith("00000008.")
     stock = "00000000000000000000000000000009.0.5488135039273248"
     assert saver.get_next_version(stock, None) > stock
-    assert saver.get_next_version(9, None).startswith("00000000000000000000000000000010.")
+    assert saver.get_next_version(9, None) == 10, "LangGraph compares it with those of the other channels"
     assert saver.get_next_version(stock, None) != saver.get_next_version(stock, None)
 
 

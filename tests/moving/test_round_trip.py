@@ -1,6 +1,7 @@
 """Threads and items come over from LangGraph's own savers and stores, go on here, and go back."""
 
 import pytest
+from langgraph.types import Command
 from tests.moving import graphs, peer
 from tests.moving.conftest import THREADS
 
@@ -108,3 +109,13 @@ def test_only_the_threads_that_are_named_are_moved(stock_file, ours, take_in):
     assert (report.counts.threads, report.counts.items) == (1, 0)
     assert [failure.error.code for failure in report.failures] == ["not_found"]
     assert [thread.id for thread in ours.threads.list().threads] == ["talk"]
+
+
+def test_a_thread_whose_versions_are_whole_numbers_goes_on_with_them(stock_file, ours, take_in):
+    take_in(stock_file, ours)
+    agents = [(graphs.approval(ours.checkpointer), graphs.config(name)) for name in ("approval", "integers")]
+    for answer in ("yes", "no"):
+        said = [agent.invoke(Command(resume=answer), config).get("seen") for agent, config in agents]
+        assert said[0] == said[1]
+    versions = ours.checkpointer.get_tuple(graphs.config("integers")).checkpoint["channel_versions"]
+    assert {type(version) for version in versions.values()} == {int}

@@ -173,8 +173,13 @@ class Saver(BaseCheckpointSaver[str]):
 
     # LangGraph's other questions
 
-    def get_next_version(self, current: str | float | None, channel: None) -> str:  # noqa: ARG002 - LangGraph's
-        """Return a version after `current`, as wide as it, with a random tail that tells forks apart."""
+    def get_next_version(self, current: str | float | None, channel: None) -> Any:  # noqa: ARG002 - LangGraph's
+        """Return a version after `current`, as wide as it, with a random tail that tells forks apart.
+
+        A thread that came here with whole numbers goes on with them: LangGraph compares them with each other.
+        """
+        if isinstance(current, int):
+            return current + 1
         head, width = "0", 32
         if current is not None:
             head = str(current).partition(".")[0]
