@@ -76,10 +76,10 @@ async def put(unit: Unit, draft: Draft) -> None:
     )
 
 
-async def get(unit: Unit, namespace: str, key: str) -> list[Record]:
-    """Return the item with a key, in a list that is empty if there is none."""
-    row = await unit.one("item_get", namespace=namespace, key=key, now=unit.now)
-    return [_record(row)] if row else []
+async def get(unit: Unit, keys: Sequence[tuple[str, str]]) -> list[list[Record]]:
+    """Return for each namespace and key the item, in a list that is empty if there is none."""
+    asked = [("item_get", {"namespace": namespace, "key": key, "now": unit.now}) for namespace, key in keys]
+    return [[_record(row) for row in rows] for rows in await unit.together(asked)]
 
 
 async def delete(unit: Unit, namespace: str, key: str) -> None:

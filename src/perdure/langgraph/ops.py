@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -27,10 +28,11 @@ _MINUTE = 60_000_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation: what to do in the transaction, and what to make of its outcome."""
+    """One operation: what to do in the transaction, or which item to get, and what to make of the outcome."""
 
-    job: Job[Any]
+    job: Job[Any] | None
     finish: Callable[[Any], Result]
+    key: tuple[str, str] | None = None
     writes: bool = False
     refresh: bool = False
 
@@ -48,7 +50,12 @@ class Plan:
 
     async def run(self, unit: Unit) -> tuple[list[Any], list[items.Record]]:
         """Return every outcome, and the items whose end should be moved because they were read."""
-        found = [await step.job(unit) for step in self.steps]
+        found: list[Any] = []
+        for _, group in itertools.groupby(self.steps, lambda step: step.key is None):
+            steps = list(group)
+            if keys := [step.key for step in steps if step.key is not None]:
+                found += await items.get(unit, keys)
+            found += [await step.job(unit) for step in steps if step.job is not None]
         due = [
             record
             for step, outcome in zip(self.steps, found, strict=True)
@@ -91,7 +98,7 @@ def _get(codec: Codec, op: GetOp) -> Step:
     def finish(found: list[items.Record]) -> Item | None:
         return _item(codec, found[0]) if found else None
 
-    return Step(lambda unit: items.get(unit, namespace, key), finish, refresh=op.refresh_ttl)
+    return Step(None, finish, (namespace, key), refresh=op.refresh_ttl)
 
 
 def _put(codec: Codec, op: PutOp, given: Mapping[str, Any], subject: str | None) -> Step:
