@@ -6,136 +6,53 @@ Both kinds have `async` methods, so that what uses them is written once. Those o
 from __future__ import annotations
 
 import asyncio
-import select
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from concurrent.futures import CancelledError
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import psycopg
 import psycopg_pool
-from psycopg.pq import ConnStatus, TransactionStatus
 
 from perdure import errors
-from perdure.engine import Params, Row
-from perdure.engine.deadlines import Deadline, Deadlines
+from perdure.engine import links
+from perdure.engine.deadlines import Deadlines
+from perdure.engine.links import Answer, Link, Statement
 
 __all__ = ["Answer", "Link", "Pool", "Pools", "Statement"]
 
-Statement = tuple[str, Params]
-"""SQL and its parameters."""
-
-_TRIES = 200
-"""Dead connections that one call throws away before it gives up; a pool is smaller."""
-_QUIET = 60.0
-"""Seconds without use after which a connection is asked whether it still answers."""
+_ANSWER = 5.0
+"""Seconds that a connection has to answer which was not used for a while."""
 _LAST = 5.0
 """Seconds that closing a pool waits for its threads."""
-_OURS = {"min_size": 0, "max_size": 10, "timeout": 30.0, "max_idle": 300.0, "max_lifetime": 3600.0}
-
-
-class Answer(NamedTuple):
-    """What a statement gave: its rows, and how many it changed."""
-
-    rows: list[Row]
-    changed: int
-
-
-class Link(Protocol):
-    """One connection, taken from a pool."""
-
-    deadline: Deadline
-
-    async def exchange(self, batch: Sequence[Statement]) -> list[Answer]:
-        """Send statements together and return their answers: one round trip."""
-
-    async def roll_back(self) -> None:
-        """End a transaction that is not to be committed; close the connection if that fails."""
+_OURS = {
+    "min_size": 0,
+    "max_size": 10,
+    "timeout": 30.0,
+    "max_idle": 300.0,
+    "max_lifetime": 3600.0,
+    # A pool waits ever longer between two attempts to connect. It gives one up soon, and begins another, see `_again`.
+    "reconnect_timeout": 1.0,
+}
 
 
 class Pool(Protocol):
     """Connections for one calling style."""
 
-    async def take(self) -> Link:
-        """Return a connection that is alive; its deadline runs."""
+    async def take(self, until: float) -> Link:
+        """Return a connection, alive or not; its deadline runs, and passes at `until` at the latest.
+
+        A caller that is cancelled leaves nothing.
+        """
+
+    async def sound(self, link: Any, until: float) -> Link:
+        """Return a connection that was taken if it is alive, or else another in its place."""
 
     async def give(self, link: Any) -> None:
         """Take a connection back, and end its deadline."""
-
-
-def alive(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
-    """Tell without a round trip whether a connection is open: a server that has ended it has said so."""
-    pgconn = connection.pgconn
-    if pgconn.status != ConnStatus.OK or pgconn.transaction_status != TransactionStatus.IDLE:
-        return False
-    poll = select.poll()
-    poll.register(pgconn.socket, select.POLLIN)
-    try:
-        while poll.poll(0):
-            pgconn.consume_input()
-            if pgconn.status != ConnStatus.OK:
-                return False
-    except (psycopg.Error, OSError):
-        return False
-    return True
-
-
-class _BlockingConnection(psycopg.Connection[Row]):
-    used = 0.0
-
-
-class _LoopConnection(psycopg.AsyncConnection[Row]):
-    used = 0.0
-
-
-def _is_quiet(connection: _BlockingConnection | _LoopConnection) -> bool:
-    return time.monotonic() - connection.used > _QUIET
-
-
-class BlockingLink:
-    """A connection used from a thread."""
-
-    def __init__(self, connection: _BlockingConnection, deadline: Deadline) -> None:
-        self.connection = connection
-        self.deadline = deadline
-
-    async def exchange(self, batch: Sequence[Statement]) -> list[Answer]:
-        """Send statements together and return their answers."""
-        connection = self.connection
-        with connection.pipeline():
-            cursors = [connection.execute(sql, params, binary=True) for sql, params in batch]
-        return [Answer(cursor.fetchall() if cursor.description else [], cursor.rowcount) for cursor in cursors]
-
-    async def roll_back(self) -> None:
-        """End a transaction that is not to be committed."""
-        try:
-            self.connection.rollback()
-        except psycopg.Error:
-            self.connection.close()
-
-
-class LoopLink:
-    """A connection used from an event loop."""
-
-    def __init__(self, connection: _LoopConnection, deadline: Deadline) -> None:
-        self.connection = connection
-        self.deadline = deadline
-
-    async def exchange(self, batch: Sequence[Statement]) -> list[Answer]:
-        """Send statements together and return their answers."""
-        connection = self.connection
-        async with connection.pipeline():
-            cursors = [await connection.execute(sql, params, binary=True) for sql, params in batch]
-        return [Answer(await cursor.fetchall() if cursor.description else [], cursor.rowcount) for cursor in cursors]
-
-    async def roll_back(self) -> None:
-        """End a transaction that is not to be committed."""
-        try:
-            await self.connection.rollback()
-        except psycopg.Error:
-            await self.connection.close()
 
 
 class BlockingPool:
@@ -143,34 +60,47 @@ class BlockingPool:
 
     def __init__(self, pools: Pools) -> None:
         self._deadlines = pools.deadlines
+        self._out: weakref.WeakSet[links.BlockingConnection] = weakref.WeakSet()
+        options = {"reconnect_failed": _again, **pools.options}
         self.pool = psycopg_pool.ConnectionPool(
-            pools.conninfo, connection_class=_BlockingConnection, open=True, name="perdure", **pools.options
+            pools.conninfo, connection_class=links.BlockingConnection, open=True, name="perdure", **options
         )
 
-    async def take(self) -> BlockingLink:
-        """Return a connection that is alive."""
-        for _ in range(_TRIES):
-            try:
-                connection = self.pool.getconn()
-            except psycopg_pool.PoolClosed:
-                raise closed() from None
-            except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as error:
-                raise exhausted(self.pool, error) from error
-            if alive(connection):
-                deadline = self._deadlines.start(connection.pgconn.socket)
-                with suppress(psycopg.Error):
-                    if _is_quiet(connection):
-                        connection.execute("")
-                    return BlockingLink(connection, deadline)
-                self._deadlines.finish(deadline)
-            connection.close()
-            self.pool.putconn(connection)
-        raise unreachable()
+    async def take(self, until: float) -> links.BlockingLink:
+        """Return a connection, alive or not."""
+        try:
+            connection = self.pool.getconn(_left(until, self.pool.timeout))
+        except psycopg_pool.PoolClosed:
+            raise closed() from None
+        except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as error:
+            raise exhausted(self.pool, len(self._out), error) from error
+        connection.taken = True
+        self._out.add(connection)
+        left = _left(until, self._deadlines.seconds)
+        return links.BlockingLink(connection, self._deadlines.start(links.socket_of(connection), left))
 
-    async def give(self, link: BlockingLink) -> None:
+    async def sound(self, link: links.BlockingLink, until: float) -> links.BlockingLink:
+        """Return a connection that is alive."""
+        while not self._answers(link):
+            link.connection.close()
+            await self.give(link)
+            link = await self.take(until)
+        return link
+
+    def _answers(self, link: links.BlockingLink) -> bool:
+        if not links.alive(link.connection) or not links.is_quiet(link.connection):
+            return links.alive(link.connection)
+        with suppress(psycopg.Error), self._deadlines.brief(link.connection.pgconn.socket, _ANSWER):
+            link.connection.execute("")
+            return True
+        return False
+
+    async def give(self, link: links.BlockingLink) -> None:
         """Take a connection back."""
         self._deadlines.finish(link.deadline)
         link.connection.used = time.monotonic()
+        link.connection.taken = False
+        self._out.discard(link.connection)
         self.pool.putconn(link.connection)
 
 
@@ -179,58 +109,97 @@ class LoopPool:
 
     def __init__(self, pools: Pools) -> None:
         self._deadlines = pools.deadlines
-        self._seen: weakref.WeakSet[_LoopConnection] = weakref.WeakSet()
-        self._opened = False
+        self._seen: weakref.WeakSet[links.LoopConnection] = weakref.WeakSet()
+        self._out: weakref.WeakSet[links.LoopConnection] = weakref.WeakSet()
+        self._leave = pools.leave
+        self._guard: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
         self.loop = asyncio.get_running_loop()
+        options = {"reconnect_failed": _aagain, "configure": self._see, **pools.options}
         self.pool = psycopg_pool.AsyncConnectionPool(
-            pools.conninfo,
-            connection_class=_LoopConnection,
-            open=False,
-            configure=self._see,
-            name="perdure",
-            **pools.options,
+            pools.conninfo, connection_class=links.LoopConnection, open=False, name="perdure", **options
         )
 
-    async def _see(self, connection: _LoopConnection) -> None:
+    async def _see(self, connection: links.LoopConnection) -> None:
         self._seen.add(connection)
 
-    async def take(self) -> LoopLink:
-        """Return a connection that is alive."""
-        if not self._opened:
-            self._opened = True
-            await self.pool.open()
-        for _ in range(_TRIES):
-            try:
-                connection = await self.pool.getconn()
-            except psycopg_pool.PoolClosed:
-                raise closed() from None
-            except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as error:
-                raise exhausted(self.pool, error) from error
-            if alive(connection):
-                deadline = self._deadlines.start(connection.pgconn.socket)
-                with suppress(psycopg.Error):
-                    if _is_quiet(connection):
-                        await connection.execute("")
-                    return LoopLink(connection, deadline)
-                self._deadlines.finish(deadline)
-            await connection.close()
-            await self.pool.putconn(connection)
-        raise unreachable()
+    async def take(self, until: float) -> links.LoopLink:
+        """Return a connection, alive or not."""
+        try:
+            if self._guard is None:
+                self._guard = self.loop.create_task(self._guarded(), name="perdure-guard")
+                await self.pool.open()  # nothing waits in here, so no other task comes in between
+            connection = await self.pool.getconn(_left(until, self.pool.timeout))
+        except psycopg_pool.PoolClosed:
+            raise closed() from None
+        except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as error:
+            raise exhausted(self.pool, len(self._out), error) from error
+        self._out.add(connection)
+        left = _left(until, self._deadlines.seconds)
+        return links.LoopLink(connection, self._deadlines.start(links.socket_of(connection), left))
 
-    async def give(self, link: LoopLink) -> None:
+    async def sound(self, link: links.LoopLink, until: float) -> links.LoopLink:
+        """Return a connection that is alive."""
+        while not await self._answers(link):
+            await link.connection.close()
+            await self.give(link)
+            link = await self.take(until)
+        return link
+
+    async def _answers(self, link: links.LoopLink) -> bool:
+        if not links.alive(link.connection) or not links.is_quiet(link.connection):
+            return links.alive(link.connection)
+        with suppress(psycopg.Error), self._deadlines.brief(link.connection.pgconn.socket, _ANSWER):
+            await link.connection.execute("")
+            return True
+        return False
+
+    async def give(self, link: links.LoopLink) -> None:
         """Take a connection back."""
         self._deadlines.finish(link.deadline)
         link.connection.used = time.monotonic()
+        self._out.discard(link.connection)
         await self.pool.putconn(link.connection)
+
+    def drop(self, link: links.LoopLink) -> None:
+        """Close a connection that nobody has given back and nobody will."""
+        if link.connection in self._out:
+            self._deadlines.finish(link.deadline)
+            self._out.discard(link.connection)
+            link.connection.pgconn.finish()
+
+    async def _guarded(self) -> None:
+        """Close the pool when its loop is about to end, which cancels all tasks.
+
+        A worker of psycopg's pool that is connecting takes no notice of that, and `asyncio.run` would wait for ever.
+        """
+        try:
+            await self._ended.wait()
+        except asyncio.CancelledError:
+            self._leave(self)
+            try:
+                await self.pool.close(_LAST)
+            finally:
+                self._finish(set(self._seen) - set(self._out))
+            raise
 
     def abandon(self) -> None:
         """Close the connections of a loop that nobody runs any more."""
-        for connection in list(self._seen):
+        self._finish(set(self._seen))
+
+    def _finish(self, connections: set[links.LoopConnection]) -> None:
+        for connection in connections:
             connection.pgconn.finish()
 
     async def close(self) -> None:
         """Close the pool, in its own loop."""
+        self._ended.set()
         await self.pool.close(_LAST)
+
+    def close_soon(self) -> None:
+        """Have the pool closed by its own loop; should that end before, at once."""
+        self._closing = self.loop.create_task(self.close())
+        self._closing.add_done_callback(lambda task: self.abandon() if task.cancelled() else None)
 
 
 class Pools:
@@ -240,17 +209,22 @@ class Pools:
         self.conninfo = conninfo
         self.options = {**_OURS, **options}
         self.deadlines = Deadlines(seconds)
+        self._longest = seconds + float(self.options["timeout"])
         self._lock = threading.Lock()
         self._closed = False
         self._blocking: BlockingPool | None = None
         self._of_loops: dict[int, LoopPool] = {}
+
+    def until(self) -> float:
+        """Return the moment at which a call that begins now has ended at the latest."""
+        return time.monotonic() + self._longest
 
     def blocking(self) -> BlockingPool:
         """Return the pool for threads."""
         found = self._blocking
         if found is None or self._closed:
             with self._lock:
-                self._refuse_closed()
+                self.refuse_closed()
                 found = self._blocking = self._blocking or BlockingPool(self)
         return found
 
@@ -260,14 +234,21 @@ class Pools:
         found = self._of_loops.get(id(loop))
         if found is None or found.loop is not loop or self._closed:
             with self._lock:
-                self._refuse_closed()
+                self.refuse_closed()
                 self._leave_closed_loops()
                 found = self._of_loops.setdefault(id(loop), LoopPool(self))
         return found
 
-    def _refuse_closed(self) -> None:
+    def refuse_closed(self) -> None:
+        """Raise ClosedError after `close`."""
         if self._closed:
             raise closed()
+
+    def leave(self, pool: LoopPool) -> None:
+        """Forget the pool of a loop that is about to end."""
+        with self._lock:
+            if self._of_loops.get(id(pool.loop)) is pool:
+                del self._of_loops[id(pool.loop)]
 
     def _leave_closed_loops(self) -> None:
         for key, pool in list(self._of_loops.items()):
@@ -295,11 +276,12 @@ class Pools:
         """Close every pool, from a thread."""
         blocking, of_loops = self._end()
         for pool in of_loops:
-            if pool.loop.is_running():
+            if pool.loop is _running():
+                pool.close_soon()
+            elif pool.loop.is_running():
                 closing = asyncio.run_coroutine_threadsafe(pool.close(), pool.loop)
-                if pool.loop is not _running():
-                    with suppress(TimeoutError):
-                        closing.result(_LAST)
+                with suppress(TimeoutError, CancelledError):
+                    closing.result(_LAST)
             else:
                 pool.abandon()
         self._close_blocking(blocking)
@@ -311,7 +293,8 @@ class Pools:
             if pool.loop is asyncio.get_running_loop():
                 await pool.close()
             elif pool.loop.is_running():
-                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(pool.close(), pool.loop))
+                closing = asyncio.run_coroutine_threadsafe(pool.close(), pool.loop)
+                await asyncio.wait([asyncio.wrap_future(closing)], timeout=_LAST)
             else:
                 pool.abandon()
         await asyncio.to_thread(self._close_blocking, blocking)
@@ -329,24 +312,33 @@ def _running() -> asyncio.AbstractEventLoop | None:
         return None
 
 
+def _left(until: float, most: float) -> float:
+    return min(most, until - time.monotonic())
+
+
+def _again(pool: psycopg_pool.ConnectionPool[Any]) -> None:
+    """Begin another attempt to connect if somebody waits for one."""
+    if pool.get_stats()["requests_waiting"]:
+        pool.check()
+
+
+async def _aagain(pool: psycopg_pool.AsyncConnectionPool[Any]) -> None:
+    if pool.get_stats()["requests_waiting"]:
+        await pool.check()
+
+
 def closed() -> errors.ClosedError:
     """Return the error for a call after `close`."""
     return errors.ClosedError("this memory was closed; open it again with Memory.open(…)")
 
 
-def exhausted(pool: Any, error: Exception) -> errors.DatabaseError:
+def exhausted(pool: Any, used: int, error: Exception) -> errors.DatabaseError:
     """Return the error for a call that got no connection: none came free, or none could be made."""
-    stats = pool.get_stats()
-    if stats.get("pool_size", 0) >= pool.max_size and not stats.get("connections_lost", 0):
+    if used >= pool.max_size or isinstance(error, psycopg_pool.TooManyRequests):
         return errors.PoolExhaustedError(
-            f"no connection came free: all {pool.max_size} are in use ({error}). Raise pool={{'max_size': …}} or its "
-            "'timeout', or let fewer calls run at once."
+            f"no connection came free: {used} of {pool.max_size} are in use ({error}). Raise "
+            "pool={'max_size': …} or its 'timeout', or let fewer calls run at once."
         )
-    return unreachable()
-
-
-def unreachable() -> errors.DatabaseUnavailableError:
-    """Return the error for a server that takes no connection."""
     return errors.DatabaseUnavailableError(
         "the PostgreSQL server could not be reached in time; check that it runs and takes more connections: "
         "'perdure doctor --db …' tries one"

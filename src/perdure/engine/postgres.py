@@ -8,9 +8,10 @@ for one transaction, so a pooler that shares sessions between transactions may s
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import psycopg
@@ -24,6 +25,8 @@ __all__ = ["PostgresEngine"]
 
 T = TypeVar("T")
 _CALL_SECONDS = 30.0
+_TOGETHER = 500
+"""Rows that one statement takes at most."""
 _READ: Statement = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", {})
 _WRITE: Statement = ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", {})
 _COMMIT: Statement = ("COMMIT", {})
@@ -71,8 +74,14 @@ class PostgresTx:
 
     async def many(self, name: str, rows: Sequence[Params], /) -> None:
         """Post a named statement once for each set of parameters."""
-        sql = self._sql[name]
-        self._queue.extend((sql, row) for row in rows)
+        lists = statements.arrays(f"{name}_many") if len(rows) > 1 else frozenset()
+        if lists:
+            together, first = self._sql[f"{name}_many"], rows[0]
+            for part in (rows[at : at + _TOGETHER] for at in range(0, len(rows), _TOGETHER)):
+                self._queue.append((together, {**first, **{key: [row[key] for row in part] for key in lists}}))
+        else:
+            sql = self._sql[name]
+            self._queue.extend((sql, row) for row in rows)
 
     async def require(self, name: str, /, **params: object) -> None:
         """Post a named statement that has to change a row."""
@@ -100,6 +109,16 @@ class PostgresTx:
     async def _exchange(self, batch: list[Statement]) -> list[Answer]:
         self.trips += 1
         return await self._link.exchange(batch)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What a unit of work runs with: the pool, the moment at which it has ended at the latest, whose rows."""
+
+    pool: Pool
+    until: float
+    tenant: str | None
+    writes: bool
 
 
 class PostgresEngine:
@@ -139,22 +158,23 @@ class PostgresEngine:
             self._pools = Pools(self.server.conninfo, self._options, self._seconds)
         except (TypeError, ValueError) as error:
             raise errors.ConfigurationError(f"pool=: {error}") from error
-        self._lanes = Lanes(self._seconds)
+        self._lanes = Lanes(self._seconds / 4)
         self._running: set[asyncio.Task[Any]] = set()
 
     def setup(self) -> list[str]:
         """Apply the migrations that are missing and return their names."""
+        self._pools.refuse_closed()
         return self.server.migrate()
 
     # Running
 
     def read(self, work: Work[T], *, tenant: str | None) -> T:
         """Run `work`, which changes nothing. What it asks together is answered from one moment of the database."""
-        return drive(self._take_and_run(self._pools.blocking(), work, tenant, writes=False))
+        return drive(self._blocking(work, tenant, writes=False))
 
     def write(self, work: Work[T], *, tenant: str) -> T:
         """Run `work` in one transaction and return once its effects are on disk."""
-        return drive(self._take_and_run(self._pools.blocking(), work, tenant, writes=True))
+        return drive(self._blocking(work, tenant, writes=True))
 
     async def aread(self, work: Work[T], *, tenant: str | None) -> T:
         """Do what `read` does without blocking the event loop."""
@@ -171,38 +191,42 @@ class PostgresEngine:
         connection, nothing has begun, and it leaves nothing.
         """
         pool = self._pools.here()
-        link = await pool.take()
-        task = asyncio.get_running_loop().create_task(self._run(pool, link, work, tenant, writes=writes))
+        call = _Call(pool, self._pools.until(), tenant, writes)
+        link = await pool.take(call.until)
+        task = asyncio.get_running_loop().create_task(self._run(call, link, work))
         self._running.add(task)
-        task.add_done_callback(self._ended)
+
+        def ended(task: asyncio.Task[T]) -> None:
+            self._running.discard(task)
+            if task.cancelled():
+                pool.drop(link)  # by the end of its loop, perhaps before it began
+            else:
+                task.exception()  # looked at: its caller may be gone
+
+        task.add_done_callback(ended)
         return await asyncio.shield(task)
 
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._running.discard(task)
-        if not task.cancelled():
-            task.exception()  # looked at: its caller may be gone
+    async def _blocking(self, work: Work[T], tenant: str | None, *, writes: bool) -> T:
+        call = _Call(self._pools.blocking(), self._pools.until(), tenant, writes)
+        return await self._run(call, await call.pool.take(call.until), work)
 
-    async def _take_and_run(self, pool: Pool, work: Work[T], tenant: str | None, *, writes: bool) -> T:
-        return await self._run(pool, await pool.take(), work, tenant, writes=writes)
-
-    async def _run(self, pool: Pool, link: Link, work: Work[T], tenant: str | None, *, writes: bool) -> T:
+    async def _run(self, call: _Call, link: Link, work: Work[T]) -> T:
         """Run work on a connection; once more on another one if that is safe and may help."""
-        found = await self._try(pool, link, work, tenant, writes=writes)
-        if isinstance(found, failures.Failure) and found.again:
-            found = await self._try(pool, await pool.take(), work, tenant, writes=writes)
+        found = await self._try(call, link, work)
+        if isinstance(found, failures.Failure) and found.again and time.monotonic() < call.until:
+            found = await self._try(call, await call.pool.take(call.until), work)
         if isinstance(found, failures.Failure):
             raise found.error
         value: T = found
         return value
 
-    async def _try(
-        self, pool: Pool, link: Link, work: Work[T], tenant: str | None, *, writes: bool
-    ) -> T | failures.Failure:
-        tx = PostgresTx(link, self.server.first(tenant), writes=writes)
+    async def _try(self, call: _Call, link: Link, work: Work[T]) -> T | failures.Failure:
+        link = await call.pool.sound(link, call.until)
+        tx = PostgresTx(link, self.server.first(call.tenant), writes=call.writes)
         clean = False
         try:
             value = await work(tx)
-            if writes:
+            if call.writes:
                 await tx.commit()
             clean = True
         except psycopg.Error as error:
@@ -213,7 +237,7 @@ class PostgresEngine:
             self.trips += tx.trips
             if not clean:
                 await link.roll_back()
-            await pool.give(link)
+            await call.pool.give(link)
 
     def lane(self, key: tuple[str, str]) -> AbstractContextManager[None]:
         """Return a context in which no other thread of this process writes for the same key."""
@@ -227,6 +251,7 @@ class PostgresEngine:
 
     def check(self) -> list[Finding]:
         """Return what `perdure doctor` shows."""
+        self._pools.refuse_closed()
         return self.server.check(most=self._options.get("max_size") or servers.MOST)
 
     def size(self) -> int:
@@ -248,7 +273,7 @@ class PostgresEngine:
     async def aclose(self) -> None:
         """Let this loop's calls end, then do what `close` does."""
         loop = asyncio.get_running_loop()
-        here = [task for task in self._running if task.get_loop() is loop]
+        here = [task for task in list(self._running) if task.get_loop() is loop]
         if here:
             await asyncio.wait(here)
         await self._pools.aclose()
