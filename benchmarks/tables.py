@@ -12,27 +12,35 @@ from benchmarks.contestants import LABELS
 
 __all__ = ["amount", "markdown", "show"]
 
-_COLUMNS = (
+Columns = tuple[tuple[str, ...], ...]
+_COLUMNS: Columns = (
     ("perdure",),
     ("perdure-memory",),
     ("sqlite", "async-sqlite", "sqlite-adapter"),
+    ("postgres", "async-postgres"),
     ("inmemory",),
     ("keep",),
     ("none",),
     ("disk",),
 )
-"""Contestants of one column; of the stock SQLite savers only one takes part in a row, or is its base."""
+"""Contestants of one column; of the stock savers for one database only one takes part in a row, or is its base."""
 
 _HEADINGS = {
     "perdure": "Perdure",
     "perdure-memory": "in memory",
     "sqlite": "stock SQLite",
+    "postgres": "stock PostgreSQL",
     "inmemory": "InMemorySaver",
     "keep": "keeps objects",
     "none": "no saver",
     "disk": "disk",
 }
-_SAID = ("errors", "commits a turn", "ms a durable commit", "disk")
+_SHOWN: dict[str, Columns] = {
+    "results": (("perdure",), ("perdure-memory",), ("sqlite", "async-sqlite", "sqlite-adapter"), ("inmemory",)),
+    "postgres": (("perdure",), ("postgres", "async-postgres")),
+}
+"""The columns of the tables in the documentation."""
+_SAID = ("errors", "commits a turn", "ms a durable commit", "disk", "reads")
 
 
 def amount(value: float, unit: str) -> str:
@@ -91,19 +99,24 @@ def _of(row: dict[str, Any], names: tuple[str, ...]) -> str:
     return next((_ratio(row["ratios"][name]) for name in names if name in row["ratios"]), "")
 
 
-def markdown(results: dict[str, Any]) -> str:
-    """Return one table of everything, for the documentation."""
-    head = "| case | Perdure | in memory | stock SQLite | InMemorySaver | 1 × is | target | |"
-    return "\n".join([head, "|---|--:|--:|--:|--:|---|---|---|", *_lines(results)])
+def markdown(results: dict[str, Any], table: str = "results") -> str:
+    """Return a table for the documentation: what was measured on SQLite, "results", or on "postgres"."""
+    measured = results["measurements"].items()
+    found = [one for name, one in measured if name.startswith("pg-") == (table == "postgres")]
+    columns = _SHOWN[table]
+    headings = " | ".join(_HEADINGS[names[0]] for names in columns)
+    head = f"| case | {headings} | 1 × is | target | |"
+    rule = f"|---|{'--:|' * len(columns)}---|---|---|"
+    return "\n".join([head, rule, *_lines(found, columns)])
 
 
-def _lines(results: dict[str, Any]) -> Iterator[str]:
-    for measurement in results["measurements"].values():
-        yield f"| **{measurement['title']}** | | | | | | | |"
+def _lines(measurements: list[dict[str, Any]], columns: Columns) -> Iterator[str]:
+    for measurement in measurements:
+        yield f"| **{measurement['title']}** |{' |' * (len(columns) + 3)}"
         for row in measurement["rows"]:
-            yield _line(row)
+            yield _line(row, columns)
 
 
-def _line(row: dict[str, Any]) -> str:
-    cells = [_of(row, names) for names in _COLUMNS[:4]]
+def _line(row: dict[str, Any], columns: Columns) -> str:
+    cells = [_of(row, names) for names in columns]
     return f"| {row['case']} | {' | '.join(cells)} | {_base(row)} | {row.get('target', '')} | {_verdict(row)} |"
