@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import psycopg
+import psycopg_pool
 from psycopg import errors as pg
 
 from perdure import errors
 from perdure.engine import OutdatedError
 
-__all__ = ["Failure", "of"]
+__all__ = ["Failure", "closed", "no_connection", "of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +95,21 @@ def _refused(error: psycopg.Error) -> Exception:  # noqa: PLR0911 - one for each
     if isinstance(error, _FULL):
         return errors.DatabaseUnavailableError(f"the server has no room ({code}: {type(error).__name__})")
     return errors.DatabaseError(f"PostgreSQL refused a statement ({code}: {type(error).__name__}); please report this")
+
+
+def closed() -> errors.ClosedError:
+    """Return the error for a call after `close`."""
+    return errors.ClosedError("this memory was closed; open it again with Memory.open(…)")
+
+
+def no_connection(used: int, size: int, error: Exception) -> errors.DatabaseError:
+    """Return the error for a call that got no connection of a pool: none came free, or none could be made."""
+    if used >= size or isinstance(error, psycopg_pool.TooManyRequests):
+        return errors.PoolExhaustedError(
+            f"no connection came free: {used} of {size} are in use ({error}). Raise pool={{'max_size': …}} or its "
+            "'timeout', or let fewer calls run at once."
+        )
+    return errors.DatabaseUnavailableError(
+        "the PostgreSQL server could not be reached in time; check that it runs and takes more connections: "
+        "'perdure doctor --db …' tries one"
+    )

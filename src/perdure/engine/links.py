@@ -71,12 +71,11 @@ def socket_of(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 
 
 class BlockingConnection(psycopg.Connection[Row]):
-    """A connection for threads. `used`: when it was made, or given back; `taken`: it was not given back."""
+    """A connection for threads. `used`: when it was made, or given back."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.used = time.monotonic()
-        self.taken = False
         self._ours: Pipeline | None = None
 
     def pipeline_of(self) -> Pipeline:
@@ -87,10 +86,10 @@ class BlockingConnection(psycopg.Connection[Row]):
     def __del__(self, _: Any = None) -> None:
         """Go back to the pool: a Ctrl-C between two steps may let go of a connection that was taken."""
         pool: Any = getattr(self, "_pool", None)
-        if pool is not None and self.taken and not pool.closed:
-            self.taken = False
+        if pool is not None and not pool.closed:
             self.pgconn.finish()
             pool.putconn(self)
+            self._pool = None
         else:
             super().__del__(warnings.warn)
 

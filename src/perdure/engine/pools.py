@@ -17,8 +17,7 @@ from typing import Any, Protocol
 import psycopg
 import psycopg_pool
 
-from perdure import errors
-from perdure.engine import links
+from perdure.engine import failures, links
 from perdure.engine.deadlines import Deadlines
 from perdure.engine.links import Answer, Link, Statement
 
@@ -71,10 +70,9 @@ class BlockingPool:
         try:
             connection = self.pool.getconn(_left(until, self.pool.timeout))
         except psycopg_pool.PoolClosed:
-            raise closed() from None
+            raise failures.closed() from None
         except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as error:
-            raise exhausted(self.pool, len(self._out), error) from error
-        connection.taken = True
+            raise failures.no_connection(len(self._out), self.pool.max_size, error) from error
         self._out.add(connection)
         left = _left(until, self._deadlines.seconds)
         return links.BlockingLink(connection, self._deadlines.start(links.socket_of(connection), left))
@@ -99,9 +97,11 @@ class BlockingPool:
         """Take a connection back."""
         self._deadlines.finish(link.deadline)
         link.connection.used = time.monotonic()
-        link.connection.taken = False
         self._out.discard(link.connection)
+        lost = link.connection.closed
         self.pool.putconn(link.connection)
+        if lost:
+            link.connection._pool = None  # noqa: SLF001 - the pool has made up for it, and forgets to say so
 
 
 class LoopPool:
@@ -131,9 +131,9 @@ class LoopPool:
                 await self.pool.open()  # nothing waits in here, so no other task comes in between
             connection = await self.pool.getconn(_left(until, self.pool.timeout))
         except psycopg_pool.PoolClosed:
-            raise closed() from None
+            raise failures.closed() from None
         except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as error:
-            raise exhausted(self.pool, len(self._out), error) from error
+            raise failures.no_connection(len(self._out), self.pool.max_size, error) from error
         self._out.add(connection)
         left = _left(until, self._deadlines.seconds)
         return links.LoopLink(connection, self._deadlines.start(links.socket_of(connection), left))
@@ -242,7 +242,7 @@ class Pools:
     def refuse_closed(self) -> None:
         """Raise ClosedError after `close`."""
         if self._closed:
-            raise closed()
+            raise failures.closed()
 
     def leave(self, pool: LoopPool) -> None:
         """Forget the pool of a loop that is about to end."""
@@ -325,21 +325,3 @@ def _again(pool: psycopg_pool.ConnectionPool[Any]) -> None:
 async def _aagain(pool: psycopg_pool.AsyncConnectionPool[Any]) -> None:
     if pool.get_stats()["requests_waiting"]:
         await pool.check()
-
-
-def closed() -> errors.ClosedError:
-    """Return the error for a call after `close`."""
-    return errors.ClosedError("this memory was closed; open it again with Memory.open(…)")
-
-
-def exhausted(pool: Any, used: int, error: Exception) -> errors.DatabaseError:
-    """Return the error for a call that got no connection: none came free, or none could be made."""
-    if used >= pool.max_size or isinstance(error, psycopg_pool.TooManyRequests):
-        return errors.PoolExhaustedError(
-            f"no connection came free: {used} of {pool.max_size} are in use ({error}). Raise "
-            "pool={'max_size': …} or its 'timeout', or let fewer calls run at once."
-        )
-    return errors.DatabaseUnavailableError(
-        "the PostgreSQL server could not be reached in time; check that it runs and takes more connections: "
-        "'perdure doctor --db …' tries one"
-    )
