@@ -8,11 +8,12 @@ from importlib import resources
 
 from perdure import errors
 
-__all__ = ["load", "migrations", "numbered", "quoted", "required"]
+__all__ = ["arrays", "load", "migrations", "numbered", "quoted", "required"]
 
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 _COMMENT = re.compile(r"--[^\n]*")
 _LONGEST_NAME = 63
+_ARRAY = re.compile(r"%\((\w+)\)s::\w+\[\]")
 _PARAMETER = re.compile(r"(?<!:):([a-z_]+)")
 
 
@@ -31,6 +32,12 @@ def numbered() -> dict[str, str]:
     """Return PostgreSQL's statements with psycopg's form of parameters: ``%(name)s`` for ``:name``."""
     plain = {name: _COMMENT.sub("", sql).strip().rstrip(";") for name, sql in load("postgres").items()}
     return {name: _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%")) for name, sql in plain.items()}
+
+
+@cache
+def arrays(name: str) -> frozenset[str]:
+    """Return the parameters of a statement of PostgreSQL that are arrays: one value of each row."""
+    return frozenset(_ARRAY.findall(numbered().get(name, "")))
 
 
 @cache
