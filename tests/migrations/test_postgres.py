@@ -361,7 +361,7 @@ def test_both_engines_have_the_same_indexes(prepared_postgres_url, file_url):
     file = apsw.Connection(file_url.removeprefix("sqlite:///"))
     texts = [text for (text,) in file.execute("SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")]
     file.close()
-    keys = {"checkpoints_by_seq", "entries_by_place", "items_by_key"}
+    keys = {"checkpoints_by_id", "entries_by_place", "items_by_key"}
     theirs = {re.search(r"INDEX (\w+)", text)[1]: re.search(r"\((.*?)\)", text)[1] for text in texts}
     with psycopg.connect(prepared_postgres_url) as connection:
         ours = {

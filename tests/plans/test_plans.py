@@ -13,10 +13,6 @@ from perdure.engine import statements
 HOT = {
     "thread_get": "PRIMARY KEY (tenant=? AND thread=?)",
     "thread_touch": "threads",  # by its name or its generation
-    "latest_get": "checkpoints_by_seq (tenant=? AND generation=? AND ns=? AND seq=?)",
-    "latest_writes": "PRIMARY KEY (tenant=? AND generation=? AND seq=?)",
-    "named_get": "checkpoints_by_id (tenant=? AND generation=? AND ns=? AND id=?)",
-    "named_writes": "PRIMARY KEY (tenant=? AND generation=? AND seq=?)",
     "log_ends": "entries_by_place (tenant=? AND generation=? AND log=?)",
     "checkpoint_get": "checkpoints_by_id (tenant=? AND generation=? AND ns=? AND id=?)",
     "checkpoint_seq": "checkpoints_by_id (tenant=? AND generation=? AND ns=? AND id=?)",

@@ -1,5 +1,5 @@
 -- Threads, their checkpoints, and what checkpoints point to.
--- The tenant is the first column of every key. A thread's rows hang on its generation, a number
+-- The tenant is the first column of every key; generation is the second, but for checkpoints by id. A thread's rows hang on its generation, a number
 -- that no other thread ever had, so a deleted thread can't come back under its own name.
 -- Text is compared by its bytes, as on the other engine, so every text column that has an order is COLLATE "C".
 -- Payloads are compressed already; PostgreSQL need not try again.
@@ -58,30 +58,32 @@ CREATE TABLE spaces (
 
 CREATE UNIQUE INDEX spaces_by_name ON spaces (tenant, generation, name);
 
--- seq orders a thread's checkpoints over all its namespaces.
+-- seq orders a thread's checkpoints over all its namespaces. Columns of fixed width come first: that saves padding.
+-- The id comes first in its key, because the planner must have no reason to look for it among all of a thread, however
+-- little it knows of the table; and ids rise with time, so that the key grows at its end.
 CREATE TABLE checkpoints (
-    tenant text COLLATE "C" NOT NULL,
     generation bigint NOT NULL,
     ns integer NOT NULL,
-    seq bigint NOT NULL,
+    seq integer NOT NULL,
+    parent integer,                          -- seq
+    tenant text COLLATE "C" NOT NULL,
     id bytea NOT NULL,
-    parent bigint,                           -- seq
     run text COLLATE "C",
     payload bytea STORAGE EXTERNAL NOT NULL,
-    PRIMARY KEY (tenant, generation, ns, seq)
+    PRIMARY KEY (tenant, id, generation, ns) WITH (fillfactor = 100)
 );
 
-CREATE UNIQUE INDEX checkpoints_by_id ON checkpoints (tenant, generation, ns, id);
+CREATE UNIQUE INDEX checkpoints_by_seq ON checkpoints (tenant, generation, ns, seq) WITH (fillfactor = 100);
 CREATE INDEX checkpoints_by_run ON checkpoints (tenant, run) WHERE run IS NOT NULL;
 
 -- Pending writes: a row for each task of a checkpoint.
 CREATE TABLE writes (
-    tenant text COLLATE "C" NOT NULL,
     generation bigint NOT NULL,
-    seq bigint NOT NULL,
+    seq integer NOT NULL,
+    tenant text COLLATE "C" NOT NULL,
     task bytea NOT NULL,
     payload bytea STORAGE EXTERNAL NOT NULL,
-    PRIMARY KEY (tenant, generation, seq, task)
+    PRIMARY KEY (tenant, generation, seq, task) WITH (fillfactor = 100)
 );
 
 -- Writes that came before their checkpoint: seen by nobody until it comes, and gone after a while.
@@ -109,20 +111,20 @@ CREATE TABLE logs (
 );
 
 CREATE TABLE entries (
-    tenant text COLLATE "C" NOT NULL,
     generation bigint NOT NULL,
     log integer NOT NULL,
     pos integer NOT NULL,
+    tenant text COLLATE "C" NOT NULL,
     payload bytea STORAGE EXTERNAL NOT NULL,
-    PRIMARY KEY (tenant, generation, log, pos)
+    PRIMARY KEY (tenant, generation, log, pos) WITH (fillfactor = 100)
 );
 
 -- Where an entry with this content is already kept.
 CREATE TABLE digests (
-    tenant text COLLATE "C" NOT NULL,
     generation bigint NOT NULL,
-    digest bytea NOT NULL,
     log integer NOT NULL,
     pos integer NOT NULL,
+    tenant text COLLATE "C" NOT NULL,
+    digest bytea NOT NULL,
     PRIMARY KEY (tenant, generation, digest)
 );

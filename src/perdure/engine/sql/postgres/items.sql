@@ -1,19 +1,22 @@
--- Items by their numbers, in the order given: :ids is a JSON list.
+-- Items by their numbers, in the order given: :ids is a JSON list. LIMIT keeps the planner from reading all instead.
 
 -- name: items_of
 SELECT i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.ttl, i.value
 FROM jsonb_array_elements_text(:ids::jsonb) WITH ORDINALITY j (id, place)
-JOIN items i ON i.tenant = :tenant AND i.id = j.id::bigint
+CROSS JOIN LATERAL (
+    SELECT namespace, key, version, created_at, updated_at, expires_at, ttl, value FROM items
+    WHERE tenant = :tenant AND id = j.id::bigint LIMIT 1
+) i
 ORDER BY j.place;
 
 -- name: items_projections
 SELECT i.id, i.projection
 FROM jsonb_array_elements_text(:ids::jsonb) WITH ORDINALITY j (id, place)
-JOIN items i ON i.tenant = :tenant AND i.id = j.id::bigint
+CROSS JOIN LATERAL (SELECT id, projection FROM items WHERE tenant = :tenant AND id = j.id::bigint LIMIT 1) i
 ORDER BY j.place;
 
 -- name: items_sweep
-DELETE FROM items WHERE tenant = :tenant AND id IN (
-    SELECT id FROM items WHERE tenant = :tenant AND expires_at <= :now
+DELETE FROM items WHERE tenant = :tenant AND ctid = ANY (ARRAY(
+    SELECT ctid FROM items WHERE tenant = :tenant AND expires_at <= :now
     ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED
-);
+));
