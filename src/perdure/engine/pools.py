@@ -103,6 +103,13 @@ class BlockingPool:
         if lost:
             link.connection._pool = None  # noqa: SLF001 - the pool has made up for it, and forgets to say so
 
+    def retire(self, longest: float) -> None:
+        """Close the pool when nobody uses it any more, or `longest` seconds from now."""
+        until = time.monotonic() + longest
+        while (self._out or self.pool.get_stats()["requests_waiting"]) and time.monotonic() < until:
+            time.sleep(0.05)
+        self.pool.close(_LAST)
+
 
 class LoopPool:
     """A pool for one event loop."""
@@ -227,6 +234,16 @@ class Pools:
                 self.refuse_closed()
                 found = self._blocking = self._blocking or BlockingPool(self)
         return found
+
+    def renew(self) -> None:
+        """Give threads a new pool: a Ctrl-C in the middle of a step of psycopg's may have lost the old one a place.
+
+        The old one serves those who wait for it, and is then closed.
+        """
+        with self._lock:
+            old, self._blocking = self._blocking, None
+        if old is not None:
+            threading.Thread(target=old.retire, args=(self._longest,), name="perdure-retire", daemon=True).start()
 
     def here(self) -> LoopPool:
         """Return the pool for the event loop that is running."""

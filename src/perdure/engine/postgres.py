@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -170,11 +170,21 @@ class PostgresEngine:
 
     def read(self, work: Work[T], *, tenant: str | None) -> T:
         """Run `work`, which changes nothing. What it asks together is answered from one moment of the database."""
-        return drive(self._blocking(work, tenant, writes=False))
+        with self._interruptible():
+            return drive(self._blocking(work, tenant, writes=False))
 
     def write(self, work: Work[T], *, tenant: str) -> T:
         """Run `work` in one transaction and return once its effects are on disk."""
-        return drive(self._blocking(work, tenant, writes=True))
+        with self._interruptible():
+            return drive(self._blocking(work, tenant, writes=True))
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._pools.renew()
+            raise
 
     async def aread(self, work: Work[T], *, tenant: str | None) -> T:
         """Do what `read` does without blocking the event loop."""

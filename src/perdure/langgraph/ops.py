@@ -32,7 +32,7 @@ class Step:
 
     job: Job[Any] | None
     finish: Callable[[Any], Result]
-    key: tuple[str, str] | None = None
+    key: tuple[str, str] = ("", "")
     writes: bool = False
     refresh: bool = False
 
@@ -51,10 +51,13 @@ class Plan:
     async def run(self, unit: Unit) -> tuple[list[Any], list[items.Record]]:
         """Return every outcome, and the items whose end should be moved because they were read."""
         found: list[Any] = []
-        for _, group in itertools.groupby(self.steps, lambda step: step.key is None):
+        for _, group in itertools.groupby(self.steps, lambda step: (step.job is None, step.writes)):
             steps = list(group)
-            if keys := [step.key for step in steps if step.key is not None]:
-                found += await items.get(unit, keys)
+            if steps[0].job is None:
+                found += await items.get(unit, [step.key for step in steps])
+                continue
+            if steps[0].writes:  # in one order for all, so that two batches don't wait for each other's rows
+                steps.sort(key=lambda step: step.key)
             found += [await step.job(unit) for step in steps if step.job is not None]
         due = [
             record
@@ -114,12 +117,12 @@ def _put(codec: Codec, op: PutOp, given: Mapping[str, Any], subject: str | None)
         ttl=_micros(op.ttl),
         subject=subject,
     )
-    return Step(lambda unit: items.put(unit, draft), _nothing, writes=True)
+    return Step(lambda unit: items.put(unit, draft), _nothing, (draft.namespace, key), writes=True)
 
 
 def _delete(op: PutOp) -> Step:
     namespace, key = namespaces.pack(namespaces.check(op.namespace)), check_key(op.key)
-    return Step(lambda unit: items.delete(unit, namespace, key), _nothing, writes=True)
+    return Step(lambda unit: items.delete(unit, namespace, key), _nothing, (namespace, key), writes=True)
 
 
 def _search(codec: Codec, op: SearchOp) -> Step:
