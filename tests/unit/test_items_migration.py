@@ -13,7 +13,8 @@ def test_a_database_without_items_gets_them_and_keeps_its_threads(file_url):
     with Memory.open(file_url) as memory:
         memory.checkpointer.put(config, checkpoint, {"source": "input", "step": -1}, {})
         memory.engine._connection.execute(
-            "DROP TABLE items; ALTER TABLE threads DROP COLUMN revision; DELETE FROM migrations WHERE name >= '0002'; PRAGMA user_version = 1"
+            "DROP TABLE items; ALTER TABLE threads DROP COLUMN revision;"
+            "DELETE FROM migrations WHERE name >= '0002'; PRAGMA user_version = 1"
         )
     with Memory.open(file_url) as memory:
         assert "0002_items" in memory.engine.applied
