@@ -17,6 +17,7 @@ ENDINGS = {
     "delete_messages": "Four different things, each doing only its own.",
     "interrupt": "The run went on where it had stopped, and nothing ran twice.",
     "parallel_retry": "What had succeeded was not done again.",
+    "postgres": "What one process was told, the other knew.",
     "pydantic_state": "Every value came back equal and of its own type.",
     "short_term": "Each thread knows what was said in it.",
     "state_graph": "The second run went on with the first one's basket.",
@@ -31,9 +32,9 @@ ENDINGS = {
 }
 
 
-def run(program, folder):
+def run(program, folder, *given):
     return subprocess.run(
-        [sys.executable, "-W", "error", program],
+        [sys.executable, "-W", "error", program, *given],
         capture_output=True,
         check=False,
         cwd=folder,
@@ -44,8 +45,9 @@ def run(program, folder):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
-def test_an_example_shows_what_it_is_for(program, tmp_path):
-    done = run(program, tmp_path)
+def test_an_example_shows_what_it_is_for(program, tmp_path, request):
+    given = [request.getfixturevalue("application_url")] if program.stem == "postgres" else []
+    done = run(program, tmp_path, *given)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert done.stdout.splitlines()[-1] == ENDINGS[program.stem]
