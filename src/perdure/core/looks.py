@@ -13,6 +13,7 @@ from perdure.core import ids, spaces, threads
 if TYPE_CHECKING:
     from perdure.core.threads import State
     from perdure.core.unit import Unit
+    from perdure.core.views import Known
     from perdure.engine import Row
     from perdure.model import Address
 
@@ -33,9 +34,32 @@ class Look:
     logs: dict[str, tuple[int, int]] | None = None
 
 
-async def take(unit: Unit, address: Address, seen: int) -> Look | None:
-    """Return what is there, None if there is no such thread. `seen`: the revision whose logs are known."""
-    return await (_from_afar(unit, address, seen) if unit.distant else _closely(unit, address))
+async def take(unit: Unit, address: Address, known: Known | None) -> Look | None:
+    """Return what is there, None if there is no such thread. `known`: what the process remembers of it."""
+    if not unit.distant:
+        return await _closely(unit, address)
+    state = known.state if known is not None else None
+    if known is not None and state is not None and address.checkpoint is None:
+        ns = known.spaces.get(address.ns) if address.ns else 0
+        if ns is not None and (look := await _again(unit, address, state, ns)) is not None:
+            return look
+    is_listed = known is not None and known.listed
+    return await _from_afar(unit, address, state.revision if state is not None and is_listed else -1)
+
+
+async def _again(unit: Unit, address: Address, state: State, ns: int) -> Look | None:
+    """Look at the newest checkpoint of a namespace whose number is known; None if the thread was begun anew."""
+    where = {"generation": state.generation, "ns": ns}
+    states, rows, pending = await unit.together(
+        [("thread_get", {"thread": address.thread}), ("head_get", where), ("head_writes", where)]
+    )
+    if not states or states[0][0] != state.generation:
+        return None
+    look = Look(threads.State(*states[0]), pending=pending)
+    if rows:
+        *row, look.parent = rows[0]
+        look.row = tuple(row)
+    return look
 
 
 async def _from_afar(unit: Unit, address: Address, seen: int) -> Look | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from perdure import errors
 from perdure.core import ids, looks, pointers, records, spaces, threads, views, writes
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Caches
@@ -45,13 +46,14 @@ async def _steady(look: Callable[[], Coroutine[Any, Any, T]]) -> T:
             return await look()
         except pointers.MovedError:
             continue
-    return await look()
+    raise errors.ConflictError(
+        f"the thread was pruned or begun anew {_LOOKS} times while it was being read. Try again."
+    )
 
 
 async def _get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tuple[int, Found | None]:
     last = caches.last(address.tenant, address.thread).known
-    seen = last.state.revision if last is not None and last.state is not None and last.listed else -1
-    look = await looks.take(unit, address, seen)
+    look = await looks.take(unit, address, last)
     if look is None:
         return 0, None
     state = look.state
@@ -103,8 +105,10 @@ async def _complete(
             ("writes_between", {**of_thread, "low": min(by_seq), "high": max(by_seq)}),
             *[("checkpoint_id", {**of_thread, "ns": ns, "seq": seq}) for ns, seq in parents],
             *[("space_name", {**of_thread, "ns": ns}) for ns in numbers],
+            ("thread_get", {"thread": address.thread}),
         ]
     )
+    pointers.refuse_moved(cache, rest.pop())
     named = dict(zip([seq for _, seq in parents], rest, strict=False))
     spaces_of = dict(zip(numbers, rest[len(parents) :], strict=True))
     for item in found:
@@ -122,10 +126,10 @@ async def _fetch(unit: Unit, codec: Codec, address: Address, found: list[Found],
         data for item in found for data in (*item.record.channels.values(), *(w.packed for _, _, w in item.writes))
     ]
     if found:
-        cache = found[0].cache
+        cache, where, thread, ahead = found[0].cache, str(address), address.thread, None
         if unit.distant and not cache.size and size <= _WHOLE:
-            await pointers.load_all(unit, codec, cache, packed, str(address), thread=address.thread)
-        await pointers.fetch(unit, codec, cache, packed, str(address), thread=address.thread)
+            ahead = await pointers.read_all(unit, codec, cache, packed, where, thread=thread)
+        await pointers.fetch(unit, codec, cache, packed, where, thread=thread, ahead=ahead)
 
 
 def _at(address: Address, ns: str, checkpoint: str) -> Address:

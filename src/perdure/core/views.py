@@ -85,7 +85,7 @@ async def open(  # noqa: A001 - read with the module
     """
     thread = address.thread
     if unit.distant:
-        if known is not None and not careful:
+        if known is not None and known.listed and not careful:
             return View(unit, thread, known.copy(), relied=True)
         if begins and not careful:
             return View(unit, thread, Known(whole=True, listed=True), relied=True)
@@ -99,11 +99,15 @@ async def open(  # noqa: A001 - read with the module
 
 
 async def _asked(unit: Unit, address: Address, checkpoint: str) -> Known:
-    """Return what a write will want to know, asked in one round trip, the thread locked first."""
+    """Return what a write will want to know, asked in one round trip, the thread locked first.
+
+    The mutex is for one that isn't there: what is staged for it stays as it is seen until this work ends.
+    """
     where = {"thread": address.thread, "space": address.ns}
     made = {**where, "id": ids.pack(checkpoint)}
-    states, places, ends, tasks, staged = await unit.together(
+    _, states, places, ends, tasks, staged = await unit.together(
         [
+            ("thread_mutex", {"thread": address.thread}),
             ("thread_lock", {"thread": address.thread}),
             ("write_context", {**made, "parent": ids.pack(address.checkpoint or "")}),
             ("log_ends", {"thread": address.thread, "revision": -1}),

@@ -16,6 +16,7 @@ from psycopg import conninfo
 from perdure import errors
 from perdure.engine import (
     Finding,
+    OutdatedError,
     failures,
     figures,
     migrate,
@@ -210,6 +211,15 @@ class Server:
 
     def make_role(self, name: str) -> list[str]:
         """Let a role use the tables, and make it if need be; return the SQL that did."""
+        try:
+            return self._make_role(name)
+        except (OutdatedError, errors.DatabaseError) as error:
+            # Roles belong to the whole server: somebody who sets up another database may have made the same one now.
+            if not isinstance(error.__cause__, psycopg.errors.UniqueViolation | psycopg.errors.DuplicateObject):
+                raise
+            return self._make_role(name)
+
+    def _make_role(self, name: str) -> list[str]:
         with self.connection() as connection:
             try:
                 return roles.make(connection, name)

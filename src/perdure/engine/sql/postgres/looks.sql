@@ -31,6 +31,18 @@ WITH place AS MATERIALIZED (
 SELECT w.seq, w.task, w.payload FROM head JOIN writes w
     ON w.tenant = :tenant AND w.generation = head.generation AND w.seq = head.seq;
 
+-- The same for a thread and a namespace whose numbers are known.
+-- name: head_get
+SELECT c.ns, c.seq, c.id, c.parent, c.payload, (SELECT p.id FROM checkpoints p
+    WHERE p.tenant = :tenant AND p.generation = :generation AND p.ns = :ns AND p.seq = c.parent)
+FROM checkpoints c WHERE c.tenant = :tenant AND c.generation = :generation AND c.ns = :ns
+ORDER BY c.seq DESC LIMIT 1;
+
+-- name: head_writes
+SELECT seq, task, payload FROM writes
+WHERE tenant = :tenant AND generation = :generation AND seq = (SELECT max(m.seq) FROM checkpoints m
+    WHERE m.tenant = :tenant AND m.generation = :generation AND m.ns = :ns);
+
 -- name: named_get
 WITH place AS MATERIALIZED (
     SELECT t.generation, CASE WHEN :space = '' THEN 0 ELSE (SELECT s.ns FROM spaces s
