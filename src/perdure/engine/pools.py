@@ -123,6 +123,9 @@ class LoopPool:
         self._ended = asyncio.Event()
         self.loop = asyncio.get_running_loop()
         options = {"reconnect_failed": _aagain, "configure": self._see, **pools.options}
+        # Callers wait here, which costs less than waiting inside the pool. One that limits its waiters counts them.
+        places = int(options["max_size"] or options["min_size"])
+        self._gate = None if options.get("max_waiting") else asyncio.Semaphore(places)
         self.pool = psycopg_pool.AsyncConnectionPool(
             pools.conninfo, connection_class=links.LoopConnection, open=False, name="perdure", **options
         )
@@ -132,18 +135,39 @@ class LoopPool:
 
     async def take(self, until: float) -> links.LoopLink:
         """Return a connection, alive or not."""
+        ends = time.monotonic() + _left(until, self.pool.timeout)
         try:
-            if self._guard is None:
-                self._guard = self.loop.create_task(self._guarded(), name="perdure-guard")
-                await self.pool.open()  # nothing waits in here, so no other task comes in between
-            connection = await self.pool.getconn(_left(until, self.pool.timeout))
+            await self._enter(ends)
+            connection = await self._connection(ends)
         except psycopg_pool.PoolClosed:
             raise failures.closed() from None
-        except (psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as error:
+        except (TimeoutError, psycopg_pool.PoolTimeout, psycopg_pool.TooManyRequests) as error:
             raise failures.no_connection(len(self._out), self.pool.max_size, error) from error
         self._out.add(connection)
         left = _left(until, self._deadlines.seconds)
         return links.LoopLink(connection, self._deadlines.start(links.socket_of(connection), left))
+
+    async def _enter(self, ends: float) -> None:
+        if self._gate is not None:
+            if not self._gate.locked():
+                await self._gate.acquire()  # at once
+                return
+            async with asyncio.timeout(ends - time.monotonic()):
+                await self._gate.acquire()
+
+    def _leave_gate(self) -> None:
+        if self._gate is not None:
+            self._gate.release()
+
+    async def _connection(self, ends: float) -> links.LoopConnection:
+        try:
+            if self._guard is None:
+                self._guard = self.loop.create_task(self._guarded(), name="perdure-guard")
+                await self.pool.open()  # nothing waits in here, so no other task comes in between
+            return await self.pool.getconn(ends - time.monotonic())
+        except BaseException:
+            self._leave_gate()
+            raise
 
     async def sound(self, link: links.LoopLink, until: float) -> links.LoopLink:
         """Return a connection that is alive."""
@@ -166,7 +190,10 @@ class LoopPool:
         self._deadlines.finish(link.deadline)
         link.connection.used = time.monotonic()
         self._out.discard(link.connection)
-        await self.pool.putconn(link.connection)
+        try:
+            await self.pool.putconn(link.connection)
+        finally:
+            self._leave_gate()
 
     def drop(self, link: links.LoopLink) -> None:
         """Close a connection that nobody has given back and nobody will."""
@@ -174,6 +201,7 @@ class LoopPool:
             self._deadlines.finish(link.deadline)
             self._out.discard(link.connection)
             link.connection.pgconn.finish()
+            self._leave_gate()
 
     async def _guarded(self) -> None:
         """Close the pool when its loop is about to end, which cancels all tasks.
