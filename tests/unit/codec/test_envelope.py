@@ -60,7 +60,7 @@ def _envelope(version, flags, body):
     return head + envelope._checksum(head, body) + body
 
 
-@pytest.mark.parametrize(("version", "flags"), [(0, 0), (2, 0), (255, 0), (1, 2), (1, 128), (1, 3)])
+@pytest.mark.parametrize(("version", "flags"), [(0, 0), (2, 0), (255, 0), (1, 4), (1, 128), (1, 3)])
 def test_an_unknown_version_or_flag_is_told(version, flags):
     with pytest.raises(errors.CorruptValueError, match="unknown to this release"):
         CODEC.open(_envelope(version, flags, b"\xc0"))
