@@ -260,3 +260,30 @@ def test_a_memory_closed_as_the_last_thing_of_a_loop_leaves_nothing(mine, url):
 
     with own.watched(mine, url) as memory:
         asyncio.run(main(memory))
+
+
+FORK_AND_BEGIN = """
+import os
+from tests.support import config, put
+
+memory = Memory.open(url)
+put(memory.checkpointer, config("before"), {"n": 0})
+pid = os.fork()
+if not pid:
+    code = 1
+    try:
+        for n in range(8):
+            put(memory.checkpointer, config(f"child {n}"), {"n": n})
+        code = 0
+    finally:
+        os._exit(code)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+for n in range(8):
+    put(memory.checkpointer, config(f"parent {n}"), {"n": n})
+assert len(memory.threads.list().threads) == 17
+memory.close()
+"""
+
+
+def test_after_a_fork_parent_and_child_begin_threads_under_numbers_of_their_own(url):
+    processes.run(FORK_AND_BEGIN, url)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import marshal
 import operator
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -213,10 +214,18 @@ class Caches:
     def __init__(self, limit: int = 64 << 20, threads: int = 512) -> None:
         self.limit = limit
         self.threads = threads
-        self.generations: list[int] = []
+        self._generations: tuple[int, list[int]] = (0, [])
         self._uses = 0
         self._sighted: dict[tuple[str, str, bool], int] = {}
         self._by_thread: dict[tuple[str, str], Cache] = {}
+
+    @property
+    def generations(self) -> list[int]:
+        """The numbers that this process has taken for threads to come. A forked child has to take its own."""
+        process = os.getpid()
+        if self._generations[0] != process:
+            self._generations = (process, [])
+        return self._generations[1]
 
     def at(self, tenant: str, thread: str, generation: int, epoch: int) -> Cache:
         """Return the cache for exactly this generation and epoch, a new one if need be."""

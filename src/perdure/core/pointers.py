@@ -7,26 +7,36 @@ from perdure.core import decoding, spans, trees
 from perdure.core.codec import Codec
 from perdure.core.entries import Cache, Slot
 from perdure.core.unit import Unit
-from perdure.engine import Row
+from perdure.engine import Question, Row
 
-__all__ = ["MovedError", "fetch", "load_all", "reachable"]
+__all__ = ["MovedError", "fetch", "reachable", "read_all", "refuse_moved"]
 
 Spans = dict[int, list[spans.Span]]
 """Positions by log."""
+Rows = dict[tuple[int, int], bytes]
+"""Stored entries by their places."""
 
 
 class MovedError(Exception):
     """A thread was pruned or begun anew between two questions of one read."""
 
 
-async def fetch(
-    unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str, *, thread: str | None = None
+async def fetch(  # noqa: PLR0913 - what a read knows of its thread
+    unit: Unit,
+    codec: Codec,
+    cache: Cache,
+    packed: list[bytes],
+    where: str,
+    *,
+    thread: str | None = None,
+    ahead: Rows | None = None,
 ) -> Spans:
     """Make the cache hold every entry that stored bytes point to, directly or through others.
 
     Each round takes one step further, asks for what it lacks together, and for each part of a log
     once. Returns what was reached; what the cache was known to hold, with all it leads to, is not
     followed again. With the name of the thread it raises MovedError if its places have become void.
+    `ahead` is what was read of it already.
     """
     reached: Spans = {}
     wanted = _pointed_at(codec, packed, where)
@@ -37,6 +47,7 @@ async def fetch(
             behind = [(0, cache.whole.get(log, 0)), *reached.get(log, [])]
             new += [(log, start, end) for start, end in spans.subtract(merged, behind)]
             reached[log] = spans.merge([*reached.get(log, []), *merged])
+        _take(codec, cache, new, where, ahead or {})
         await _load(unit, codec, cache, new, where, thread)
         wanted = _pointed_at(codec, [data for part in new for data in _nested(cache, part)], where)
     for log, found in reached.items():
@@ -45,19 +56,21 @@ async def fetch(
     return reached
 
 
-async def load_all(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str, *, thread: str) -> None:
-    """Make an empty cache hold every entry of its thread, if stored bytes point to any."""
+async def read_all(unit: Unit, codec: Codec, cache: Cache, packed: list[bytes], where: str, *, thread: str) -> Rows:
+    """Return every entry of a thread, if stored bytes point to any.
+
+    A cache must not hold them for that: a place that nothing points to yet may be filled in the same epoch.
+    """
     if not _pointed_at(codec, packed, where):
-        return
-    rows, states = await unit.together(
-        [("entries_of", {"generation": cache.generation}), ("thread_get", {"thread": thread})]
-    )
-    _refuse_moved(cache, states)
-    for log, pos, payload in rows:
-        cache.place(Slot(codec.open(payload, where=where)), log, pos)
+        return {}
+    question: Question = ("entries_of", {"generation": cache.generation})
+    rows, states = await unit.together([question, ("thread_get", {"thread": thread})])
+    refuse_moved(cache, states)
+    return {(log, pos): payload for log, pos, payload in rows}
 
 
-def _refuse_moved(cache: Cache, states: list[Row]) -> None:
+def refuse_moved(cache: Cache, states: list[Row]) -> None:
+    """Raise MovedError if a thread's rows, just read, say that the places a cache knows are void."""
     if not states or states[0][:2] != (cache.generation, cache.epoch):
         raise MovedError
 
@@ -76,6 +89,15 @@ def _nested(cache: Cache, part: tuple[int, int, int]) -> list[bytes]:
     return [data for data in packed if data is not None and data[:1] == trees.NESTED]
 
 
+def _take(codec: Codec, cache: Cache, parts: list[tuple[int, int, int]], where: str, ahead: Rows) -> None:
+    """Let a cache hold what was read already of parts of logs."""
+    if ahead:
+        for log, start, end in parts:
+            for place in [(log, pos) for low, high in cache.missing(log, start, end) for pos in range(low, high)]:
+                if place in ahead:
+                    cache.place(Slot(codec.open(ahead[place], where=where)), *place)
+
+
 async def _load(
     unit: Unit, codec: Codec, cache: Cache, parts: list[tuple[int, int, int]], where: str, thread: str | None
 ) -> None:
@@ -90,7 +112,7 @@ async def _load(
     check = [] if thread is None else [("thread_get", {"thread": thread})]
     found = await unit.together([*ranges, *check])
     if thread is not None:
-        _refuse_moved(cache, found.pop())
+        refuse_moved(cache, found.pop())
     for (log, low, high), rows in zip(lacking, found, strict=True):
         if len(rows) != high - low:
             raise errors.CorruptValueError(

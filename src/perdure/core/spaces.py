@@ -5,7 +5,7 @@ from __future__ import annotations
 from perdure.core import ids
 from perdure.core.unit import Unit
 
-__all__ = ["ensure", "find", "seq_of"]
+__all__ = ["find", "seq_of"]
 
 
 async def find(unit: Unit, generation: int, name: str) -> int | None:
@@ -14,15 +14,6 @@ async def find(unit: Unit, generation: int, name: str) -> int | None:
         return 0
     row = await unit.one("space_get", generation=generation, name=name)
     return int(row[0]) if row else None
-
-
-async def ensure(unit: Unit, generation: int, name: str) -> int:
-    """Return the number of a checkpoint namespace, a new one if the thread has none of that name."""
-    ns = await find(unit, generation, name)
-    if ns is None:
-        row = await unit.one("space_put", generation=generation, name=name)
-        ns = int(row[0]) if row else 0
-    return ns
 
 
 async def seq_of(unit: Unit, generation: int, ns: int | None, checkpoint: str) -> int | None:
