@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 import psycopg
 from tests import databases, servers
 
@@ -51,9 +52,9 @@ class Own:
         return self.ask(sql, APPLICATION, name)
 
     def end(self, pids):
-        """End connections, and wait until they are gone."""
+        """End connections, and wait until they are gone: a process leaves the list before it closes its socket."""
         self.ask("SELECT pg_terminate_backend(pid) FROM unnest(%s::int[]) pid", list(pids))
-        eventually(lambda: not self.backends() & set(pids), lambda: "a connection lives on")
+        eventually(lambda: not any(map(psutil.pid_exists, pids)), lambda: "a connection lives on")
 
 
 @contextlib.contextmanager

@@ -182,7 +182,7 @@ async def test_control_work_that_a_cancellation_ends_half_way_is_found_out(monke
     with Memory.open("sqlite://") as memory:
         engine, turn = memory.engine, asyncio.Lock()
 
-        async def awrite(work, *, tenant):
+        async def awrite(work, *, tenant=None):
             async with turn:
                 return await work(TornTx(SqliteTx(engine._connection, engine._sql)))
 
