@@ -315,3 +315,38 @@ def test_the_tenant_and_subject_of_a_config_go_on_in_those_that_come_back(saver)
     assert found.config["configurable"]["subject_id"] == "u1"
     child = put(saver, found.config, {"n": 2}, step=1)
     assert saver.get_tuple(child).parent_config["configurable"]["tenant_id"] == "acme"
+
+
+def test_a_checkpoint_that_is_put_again_can_not_follow_itself_or_a_later_one(memory, saver):
+    first = put(saver, config(), {"x": 1})
+    made = checkpoint({"x": 2}, {"x": 2})
+    second = saver.put(first, made, metadata(1), {"x": 2})
+    third = put(saver, second, {"x": 3}, versions={"x": 3})
+    for where in (second, third):
+        with pytest.raises(errors.InvalidInputError, match="can't follow"):
+            saver.put(where, made, metadata(1), {"x": 2})
+    saver.put(first, made, metadata(1), {"x": 2})
+    assert saver.get_tuple(second).parent_config == first
+    saver.prune(["t1"])
+    assert values_of(saver, config()) == {"x": 3}
+
+
+@pytest.mark.parametrize(("odd", "also"), [("\0", "\0"), ("\x07", "\x07"), ("\ud800", "\0")])
+def test_what_no_id_may_hold_is_left_out_of_a_title_and_no_run_has_it(memory, saver, odd, also):
+    put(
+        saver,
+        config(),
+        {"messages": [("user", f"say{odd} it")]},
+        step=-1,
+        run_id="r" + ("\0" if odd != "\x07" else odd),
+    )
+    assert memory.threads.get("t1").title == "say it"
+    saver.delete_for_runs(["r"])
+    assert saver.get_tuple(config()) is not None
+
+
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_channel_with_a_nul_in_its_name_is_refused_and_not_cut_off(saver):
+    with pytest.raises(errors.UnsupportedValueError, match="NUL"):
+        put(saver, config(), {"a": "x" * 900, "a\0b": "y" * 900})
+    assert saver.get_tuple(config()) is None

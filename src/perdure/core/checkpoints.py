@@ -154,6 +154,8 @@ async def _context(view: View, draft: Draft, state: threads.State) -> _Context:
     if parent is None or parent + 1 != state.next_seq:
         head = await view.head(ns)
     same = await view.seq_of(ns, draft.record.id, fresh=True)
+    if same is not None and parent is not None and parent >= same:
+        raise OutdatedError if view.relied else _no_order(draft)
     return _Context(state.generation, state.epoch, state.next_seq, state.revision, ns, head, same, parent, space)
 
 
@@ -186,6 +188,13 @@ def _no_parent(address: Address) -> errors.FencedError:
         "so a step that follows it was not stored. Start a new run from the thread's present state."
     )
     return errors.FencedError(msg)
+
+
+def _no_order(draft: Draft) -> errors.InvalidInputError:
+    return errors.InvalidInputError(
+        f"checkpoint {draft.record.id!r} is there already and can't follow {draft.address.checkpoint!r}, "
+        "which is the same or came after it; give the new state an id of its own"
+    )
 
 
 async def _place_channels(placer: Placer, draft: Draft, parent: Record | None) -> None:

@@ -6,7 +6,7 @@ import re
 
 from perdure import errors
 
-__all__ = ["check", "is_uuid", "pack", "unpack"]
+__all__ = ["check", "is_uuid", "pack", "printable", "unpack"]
 
 LONGEST = 255
 """Characters in an id."""
@@ -31,6 +31,11 @@ def check(value: object, what: str, *, longest: int = LONGEST, empty: bool = Fal
         msg = f"{what} holds a control character ({found.group()!r} at {found.start()}); ids are printable text"
         raise errors.InvalidIdError(msg)
     return value
+
+
+def printable(text: str) -> str:
+    """Return a text without the characters that no id holds."""
+    return _CONTROL.sub("", text)
 
 
 def is_uuid(text: object) -> bool:

@@ -18,6 +18,7 @@ from psycopg import errors, pq
 from psycopg.adapt import Transformer
 from psycopg.waiting import Ready, Wait
 
+from perdure import errors as ours
 from perdure.engine import Params, Row
 
 __all__ = ["Answer", "Pipeline", "Statement"]
@@ -52,7 +53,7 @@ def _encoded(value: Any) -> tuple[bytes | None, int, int]:
     """Return a parameter's bytes, type and format (0 text, 1 binary). Text takes the type that its place asks for."""
     kind = type(value)
     if kind is str:
-        return value.encode(), _UNKNOWN, 0
+        return _text(value), _UNKNOWN, 0
     if kind is int:
         return b"%d" % value, _INT, 0
     if kind is bytes:
@@ -62,8 +63,17 @@ def _encoded(value: Any) -> tuple[bytes | None, int, int]:
     if kind is list:
         return _array(value)
     if isinstance(value, str):
-        return str.__str__(value).encode(), _UNKNOWN, 0
+        return _text(str.__str__(value)), _UNKNOWN, 0
     raise TypeError(f"no parameter is of type {kind.__name__}")
+
+
+def _text(value: str) -> bytes:
+    """Return a text's bytes. libpq would end it at a NUL without a word, and the server takes none."""
+    if "\0" in value:
+        raise ours.UnsupportedValueError(
+            "PostgreSQL keeps no NUL in names (of a channel, for one); nothing was stored. Use another name."
+        )
+    return value.encode()
 
 
 def _array(values: list[Any]) -> tuple[bytes, int, int]:

@@ -43,7 +43,6 @@ def of_checkpoint(  # noqa: PLR0913 - LangGraph's four arguments and ours
         codec.pack(found, "$.metadata")
     root = not address.ns
     new_thread = root and found.get("step", 0) in {-1, 0}
-    run = found.get("run_id")
     return checkpoints.Draft(
         address=address,
         record=_record(checkpoint, found),
@@ -53,11 +52,19 @@ def of_checkpoint(  # noqa: PLR0913 - LangGraph's four arguments and ours
         encode=lambda name: encoder.value(values[name], name, f"$.{name}"),
         others=tuple(name for name in values if name not in new_versions),
         read=caches.sighted(address.tenant, address.thread, root=root),
-        run=run if isinstance(run, str) else None,
+        run=_run(found.get("run_id")),
         addressed=is_addressed(config),
         turn=root and found.get("source") == "input",
         title=titles.first_words(values) if new_thread else None,
     )
+
+
+def _run(named: object) -> str | None:
+    """Return the id of a run, None if it is none that `delete_for_runs` takes."""
+    try:
+        return ids.check(named, "run_id")
+    except errors.InvalidIdError:
+        return None
 
 
 def _record(checkpoint: Checkpoint, metadata: dict[str, Any]) -> Record:

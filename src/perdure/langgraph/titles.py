@@ -7,6 +7,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from perdure.core import ids
+
 __all__ = ["first_words"]
 
 LONGEST = 80
@@ -19,7 +21,7 @@ def first_words(values: Mapping[str, Any]) -> str | None:
         messages = state.get("messages")
         for message in messages if isinstance(messages, list) else [messages]:
             text = _human(message)
-            if text and (line := " ".join(text.split())):
+            if text and (line := ids.printable(" ".join(text.split()))):
                 return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
     return None
 
