@@ -26,7 +26,13 @@ _OUTDATED = (pg.DivisionByZero, pg.UniqueViolation)
 """A required change that changed nothing divides by zero (`statements.required`); a free key is taken."""
 
 _AGAIN = (pg.SerializationFailure, pg.DeadlockDetected)
-_LEAVING = (pg.AdminShutdown, pg.CrashShutdown, pg.CannotConnectNow, pg.IdleInTransactionSessionTimeout)
+_LEAVING = (
+    pg.AdminShutdown,
+    pg.CrashShutdown,
+    pg.CannotConnectNow,
+    pg.IdleInTransactionSessionTimeout,
+    pg.IdleSessionTimeout,
+)
 _FULL = (pg.DiskFull, pg.TooManyConnections, pg.OutOfMemory, pg.ConfigurationLimitExceeded)
 
 
@@ -79,8 +85,10 @@ def _refused(error: psycopg.Error) -> Exception:  # noqa: PLR0911 - one for each
             )
         case pg.UndefinedTable() | pg.UndefinedColumn() | pg.InvalidSchemaName():
             return errors.NotSetUpError(f"Perdure's tables are not there ({code}); run 'perdure setup --db …'")
-        case pg.QueryCanceled():
-            return errors.DeadlineError("the server cancelled the call (statement_timeout?); nothing was stored")
+        case pg.QueryCanceled() | pg.TransactionTimeout():
+            return errors.DeadlineError(
+                "the server ended the call (statement_timeout or transaction_timeout?); nothing was stored"
+            )
         case pg.LockNotAvailable():
             return errors.DatabaseLockedError("the server's lock_timeout passed; nothing was stored. Try again.")
         case pg.ProgramLimitExceeded():
