@@ -119,3 +119,8 @@ def test_a_depth_below_one_is_refused(store, depth):
 def test_a_limit_of_nothing_finds_nothing(filled):
     assert keys(filled, "f", limit=0) == []
     assert keys(filled, "f", limit=0, filter={"n": 9}) == []
+
+
+def test_of_the_items_of_one_batch_the_last_is_the_newest(store):
+    store.batch([PutOp(("f",), key, {}) for key in ("m", "z", "a", "k")])
+    assert [item.key for item in store.search(("f",))] == ["k", "a", "z", "m"]

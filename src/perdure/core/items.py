@@ -37,7 +37,7 @@ _REFRESH_STEP = 1000
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An item ready to be stored. `ttl` in microseconds."""
+    """An item ready to be stored. `ttl` in microseconds; `place`: how many operations of its batch come before it."""
 
     namespace: str
     key: str
@@ -45,6 +45,7 @@ class Draft:
     projection: str
     ttl: int | None
     subject: str | None
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ async def put(unit: Unit, draft: Draft) -> None:
         namespace=draft.namespace,
         key=draft.key,
         subject=draft.subject,
-        now=unit.now,
+        now=unit.now + draft.place,  # what is put later in a batch is newer, in whichever order the rows are written
         expires_at=None if draft.ttl is None else unit.now + draft.ttl,
         ttl=draft.ttl,
         projection=draft.projection,

@@ -78,14 +78,14 @@ class Plan:
 
 def plan(codec: Codec, ops: Iterable[Op], subject: str | None) -> Plan:
     """Check and encode operations. Raises for the first that can't be done, before anything is stored."""
-    return Plan(tuple(_step(codec, op, subject) for op in ops))
+    return Plan(tuple(_step(codec, op, subject, place) for place, op in enumerate(ops)))
 
 
-def _step(codec: Codec, op: Op, subject: str | None) -> Step:
+def _step(codec: Codec, op: Op, subject: str | None, place: int) -> Step:
     if isinstance(op, GetOp):
         return _get(codec, op)
     if isinstance(op, PutOp):
-        return _delete(op) if op.value is None else _put(codec, op, op.value, subject)
+        return _delete(op) if op.value is None else _put(codec, op, subject, place)
     if isinstance(op, SearchOp):
         return _search(codec, op)
     if isinstance(op, ListNamespacesOp):
@@ -104,11 +104,11 @@ def _get(codec: Codec, op: GetOp) -> Step:
     return Step(None, finish, (namespace, key), refresh=op.refresh_ttl)
 
 
-def _put(codec: Codec, op: PutOp, given: Mapping[str, Any], subject: str | None) -> Step:
+def _put(codec: Codec, op: PutOp, subject: str | None, place: int) -> Step:
     labels, key = namespaces.check(op.namespace), check_key(op.key)
     namespaces.refuse_reserved(labels)
     _check_index(op.index)
-    value = _value(given)
+    value = _value(op.value)
     draft = items.Draft(
         namespace=namespaces.pack(labels),
         key=key,
@@ -116,6 +116,7 @@ def _put(codec: Codec, op: PutOp, given: Mapping[str, Any], subject: str | None)
         projection=filters.write(value, codec),
         ttl=_micros(op.ttl),
         subject=subject,
+        place=place,
     )
     return Step(lambda unit: items.put(unit, draft), _nothing, (draft.namespace, key), writes=True)
 
