@@ -87,15 +87,27 @@ async def keys(unit: Unit, thread: str) -> list[Place]:
 
 
 async def reparent(unit: Unit, thread: str, place: Place) -> None:
-    """Give a checkpoint the parent that its place names. Raises NotFoundError if either is not there."""
-    state = await threads.find(unit, thread)
+    """Give a checkpoint the parent that its place names.
+
+    Raises NotFoundError if either is not there, InvalidInputError if the parent follows the checkpoint itself.
+    """
+    state = await threads.lock(unit, thread)
     generation = state.generation if state else 0
     ns = await spaces.find(unit, generation, place.ns)
     seq = await spaces.seq_of(unit, generation, ns, place.id)
     parent = await spaces.seq_of(unit, generation, ns, place.parent or "")
-    if seq is None or parent is None:
+    if state is None or seq is None or parent is None:
         raise errors.NotFoundError(f"thread {thread!r} has no checkpoint {place.id!r} or {place.parent!r}")
-    await unit.run("checkpoint_reparent", generation=generation, ns=ns, seq=seq, parent=parent)
+    links = {(number, at): above for number, at, above in await unit.all("checkpoint_links", generation=generation)}
+    ancestor: int | None = parent
+    while ancestor is not None:
+        if ancestor == seq:
+            raise errors.InvalidInputError(f"checkpoint {place.id!r} of thread {thread!r} is among its own ancestors")
+        ancestor = links.get((ns, ancestor))
+    await unit.post("checkpoint_reparent", generation=generation, ns=ns, seq=seq, parent=parent)
+    await unit.require(
+        "thread_grow", thread=thread, generation=generation, revision=state.revision, bytes=0, status=None
+    )
 
 
 async def rename(unit: Unit, thread: str, target: str) -> None:
