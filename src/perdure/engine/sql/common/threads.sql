@@ -11,6 +11,7 @@ FROM threads WHERE tenant = :tenant AND thread = :thread;
 INSERT INTO threads (tenant, thread, generation, created_at, updated_at)
 VALUES (:tenant, :thread, :generation, :now, :now);
 
+-- Not if writes wait for the checkpoint that the process doesn't know of: they are to be adopted first.
 -- name: thread_touch
 UPDATE threads SET
     revision = revision + 1,
@@ -24,7 +25,9 @@ UPDATE threads SET
     forked = CASE WHEN :forked = 1 THEN 1 ELSE forked END,
     title = coalesce(title, :title),
     subject = coalesce(subject, :subject)
-WHERE tenant = :tenant AND thread = :thread AND generation = :generation AND revision = :revision;
+WHERE tenant = :tenant AND thread = :thread AND generation = :generation AND revision = :revision
+    AND (SELECT count(*) FROM staged_writes s WHERE s.tenant = :tenant AND s.thread = :thread
+        AND s.ns = :ns AND s.checkpoint = :checkpoint) = :staged;
 
 -- name: thread_grow
 UPDATE threads SET revision = revision + 1, bytes = bytes + :bytes, status = coalesce(:status, status)

@@ -39,20 +39,3 @@ WHERE tenant = :tenant AND subject = :subject
     AND (:title::text IS NULL OR strpos(lower(title), lower(:title::text COLLATE "C")) > 0)
 ORDER BY updated_at DESC, thread DESC
 LIMIT :limit;
-
--- name: thread_touch
-UPDATE threads SET
-    revision = revision + 1,
-    next_seq = next_seq + :seqs,
-    epoch = epoch + :replaced,
-    checkpoints = checkpoints + :seqs,
-    turns = turns + :turns,
-    bytes = bytes + :bytes,
-    updated_at = CASE WHEN updated_at > :now THEN updated_at ELSE :now END,
-    status = coalesce(:status, status),
-    forked = CASE WHEN :forked = 1 THEN 1 ELSE forked END,
-    title = coalesce(title, :title),
-    subject = coalesce(subject, :subject)
-WHERE tenant = :tenant AND thread = :thread AND generation = :generation AND revision = :revision
-    AND (SELECT count(*) FROM staged_writes s WHERE s.tenant = :tenant AND s.thread = :thread
-        AND s.ns = :ns AND s.checkpoint = :checkpoint) = :staged;
