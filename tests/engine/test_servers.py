@@ -13,9 +13,10 @@ import pytest
 from tests import databases, servers
 
 HOLDER = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 from tests import servers
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background has it ignored
 server = servers.Server(Path(sys.argv[1]))
 server.start()
 print(server.pids()[0], server.url(), flush=True)
@@ -245,7 +246,7 @@ def test_a_server_ends_with_the_last_process_that_uses_it(ending):
     pid, url = int(lines[0][0]), lines[0][1]
     for left, holder in ((True, holders[0]), (False, holders[1])):
         holder.send_signal(ending)
-        holder.communicate()
+        holder.communicate(timeout=60)
         if left:
             assert value(url, "SELECT 1") == 1
     wait_until(lambda: not folder.exists())
