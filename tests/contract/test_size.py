@@ -28,7 +28,7 @@ def bytes_after(url, shape, turns):
 
 @pytest.mark.parametrize("shape", agents.SHAPES)
 def test_twice_the_turns_take_about_twice_the_bytes(shape, file_url):
-    (half, whole), raw = bytes_after(file_url, shape, 60)
+    (half, whole), raw = bytes_after(file_url, shape, 120)
     assert whole / half <= 2.1
     assert whole <= 3 * raw
 
