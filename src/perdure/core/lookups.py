@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from perdure import errors
 from perdure.core import ids, looks, pointers, records, spaces, threads, views, writes
@@ -17,6 +18,7 @@ from perdure.model import Address
 
 __all__ = ["Before", "Found", "get", "history", "metadata_matches", "named", "page"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 _LOOKS = 5
 _WHOLE = 8 << 20
@@ -34,24 +36,26 @@ class Found:
     cache: Cache = field(default_factory=Cache)
 
 
+def _steady(look: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Let a lookup look again if the thread was pruned or begun anew between two of its questions."""
+
+    @functools.wraps(look)
+    async def steady(*args: P.args, **given: P.kwargs) -> T:
+        for _ in range(_LOOKS):
+            try:
+                return await look(*args, **given)
+            except pointers.MovedError:
+                continue
+        raise errors.ConflictError(
+            f"the thread was pruned or begun anew {_LOOKS} times while it was being read. Try again."
+        )
+
+    return steady
+
+
+@_steady
 async def get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tuple[int, Found | None]:
     """Return the thread's generation (0: no such thread) and the addressed or latest checkpoint."""
-    return await _steady(lambda: _get(unit, codec, caches, address))
-
-
-async def _steady(look: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Look again if the thread was pruned or begun anew between two questions."""
-    for _ in range(_LOOKS):
-        try:
-            return await look()
-        except pointers.MovedError:
-            continue
-    raise errors.ConflictError(
-        f"the thread was pruned or begun anew {_LOOKS} times while it was being read. Try again."
-    )
-
-
-async def _get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tuple[int, Found | None]:
     last = caches.last(address.tenant, address.thread).known
     look = await looks.take(unit, address, last)
     if look is None:
@@ -164,6 +168,7 @@ class Before:
     checkpoint: str
 
 
+@_steady
 async def page(  # noqa: PLR0913 - one page of one listing
     unit: Unit,
     codec: Codec,
@@ -179,22 +184,6 @@ async def page(  # noqa: PLR0913 - one page of one listing
 
     0 to go on below: there are no more.
     """
-    return await _steady(
-        lambda: _page(unit, codec, caches, address, all_spaces=all_spaces, below=below, limit=limit, before=before)
-    )
-
-
-async def _page(  # noqa: PLR0913 - as `page`
-    unit: Unit,
-    codec: Codec,
-    caches: Caches,
-    address: Address,
-    *,
-    all_spaces: bool,
-    below: int,
-    limit: int,
-    before: Before | None,
-) -> tuple[int, list[Found]]:
     state = await threads.find(unit, address.thread)
     if state is None:
         return 0, []
@@ -213,6 +202,7 @@ async def _page(  # noqa: PLR0913 - as `page`
     return after, await _complete(unit, codec, cache, address, rows, state.bytes)
 
 
+@_steady
 async def named(
     unit: Unit,
     codec: Codec,
@@ -223,12 +213,6 @@ async def named(
     before: Before | None,
 ) -> list[Found]:
     """Return the checkpoint that an address names, if it is before another one; looked for in every namespace."""
-    return await _steady(lambda: _named(unit, codec, caches, address, all_spaces=all_spaces, before=before))
-
-
-async def _named(
-    unit: Unit, codec: Codec, caches: Caches, address: Address, *, all_spaces: bool, before: Before | None
-) -> list[Found]:
     state = await threads.find(unit, address.thread)
     if state is None or address.checkpoint is None:
         return []
@@ -270,15 +254,12 @@ async def _only_before(
     return kept
 
 
+@_steady
 async def history(unit: Unit, codec: Codec, caches: Caches, address: Address, channels: list[str]) -> list[Found]:
     """Return the ancestors of a checkpoint, nearest first, as far as `channels` need them.
 
     The walk ends where every channel has a stored value. It takes a query for each 256 ancestors.
     """
-    return await _steady(lambda: _history(unit, codec, caches, address, channels))
-
-
-async def _history(unit: Unit, codec: Codec, caches: Caches, address: Address, channels: list[str]) -> list[Found]:
     _, target = await get(unit, codec, caches, address)
     found: list[Found] = []
     remaining = set(channels)
