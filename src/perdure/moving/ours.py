@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from perdure import errors
@@ -17,7 +17,7 @@ from perdure.langgraph.calls import Calls, micros
 from perdure.langgraph.configs import Scope
 from perdure.memory import Memory
 from perdure.model import Address
-from perdure.moving.states import About, Entry, Key, Pack, Pending, State, micros_of
+from perdure.moving.states import Entry, Key, Pack, Pending, State, micros_of
 
 __all__ = ["OpaqueCodec", "OurSource", "OurTarget"]
 
@@ -102,10 +102,9 @@ class OurSource(_Ours):
     def _page(self, after: str) -> list[tuple[str, int]]:
         return self._calls.read(self._tenant, lambda unit: moves.known(unit, after))
 
-    def about(self, thread: str) -> About | None:
+    def about(self, thread: str) -> moves.Description | None:
         """Return what the catalogue says of a thread."""
-        found = self._calls.read(self._tenant, lambda unit: moves.described(unit, thread))
-        return None if found is None else About(**asdict(found))
+        return self._calls.read(self._tenant, lambda unit: moves.described(unit, thread))
 
     def entries(self) -> Iterator[list[Entry]]:
         """Yield the items, some at a time."""
@@ -217,7 +216,7 @@ class OurTarget(_Ours):
 
         return make
 
-    def finish(self, thread: str, keys: list[Key], about: About | None) -> None:
+    def finish(self, thread: str, keys: list[Key], about: moves.Description | None) -> None:
         """Give a new thread its id, and say what is known of it, in one transaction."""
         there = self.keys(thread)
         if [key for key in there if key in set(keys)] != keys:
@@ -227,7 +226,7 @@ class OurTarget(_Ours):
             if self.unfinished:
                 await moves.rename(unit, self._name, thread)
             if about is not None:
-                await moves.describe(unit, thread, moves.Description(**asdict(about)))
+                await moves.describe(unit, thread, about)
 
         self._writer.write(self._tenant, settle)
         self._forget()

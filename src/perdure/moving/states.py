@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
+from perdure.core import moves
+
 __all__ = [
-    "About",
     "Entry",
     "Key",
     "Pack",
@@ -60,21 +61,6 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What Perdure knows of a thread besides its states. Times are microseconds."""
-
-    title: str | None
-    subject: str | None
-    tags: tuple[str, ...]
-    created_at: int
-    updated_at: int
-    expires_at: int | None
-    turns: int
-    forked: int
-    status: str
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """One item of long-term memory. Times are microseconds, `ttl` too."""
 
@@ -107,7 +93,7 @@ class Source(Protocol):
     def state(self, thread: str, key: Key) -> State:
         """Return one state."""
 
-    def about(self, thread: str) -> About | None:
+    def about(self, thread: str) -> moves.Description | None:
         """Return what is known of a thread besides its states."""
 
     def entries(self) -> Iterator[list[Entry]]:
@@ -146,7 +132,7 @@ class Target(Protocol):
     def complete(self, thread: str) -> None:
         """Tie up what was loose until all states were there."""
 
-    def finish(self, thread: str, keys: list[Key], about: About | None) -> None:
+    def finish(self, thread: str, keys: list[Key], about: moves.Description | None) -> None:
         """Let the thread be seen."""
 
     def discard(self, thread: str, *, fully: bool) -> None:

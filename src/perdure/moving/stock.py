@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Self
 
 from perdure import errors
+from perdure.core import moves
 from perdure.core.codec import Codec
 from perdure.moving import memories, tables
 from perdure.moving.connections import Connection, connect
 from perdure.moving.incoming import Incoming
 from perdure.moving.outgoing import Outgoing
-from perdure.moving.states import About, Entry, Key, Pack, Pending, State
+from perdure.moving.states import Entry, Key, Pack, Pending, State
 
 __all__ = ["StockSource", "StockTarget"]
 
@@ -91,7 +92,7 @@ class StockSource(_Stock):
         sql = "SELECT thread_id, count(*) FROM checkpoints GROUP BY thread_id ORDER BY thread_id"
         return [(thread, count) for thread, count in self._connection.rows(sql)]
 
-    def about(self, thread: str) -> About | None:  # noqa: ARG002 - a source may know
+    def about(self, thread: str) -> moves.Description | None:  # noqa: ARG002 - a source may know
         """Return None: stock savers know nothing of a thread but its states."""
         return None
 
@@ -146,7 +147,7 @@ class StockTarget(_Stock):
     def complete(self, thread: str) -> None:
         """Do nothing: the rows name their parents themselves."""
 
-    def finish(self, thread: str, keys: list[Key], about: About | None) -> None:  # noqa: ARG002 - no place for it
+    def finish(self, thread: str, keys: list[Key], about: moves.Description | None) -> None:  # noqa: ARG002 - no place for it
         """Commit the thread, if stock savers will list its checkpoints in their order."""
         by_space: dict[str, list[str]] = {}
         for key in keys:
