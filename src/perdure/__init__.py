@@ -3,5 +3,6 @@
 from perdure import errors
 from perdure.errors import PerdureError
 from perdure.memory import Memory
+from perdure.model import About, Source
 
-__all__ = ["Memory", "PerdureError", "errors"]
+__all__ = ["About", "Memory", "PerdureError", "Source", "errors"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-__all__ = ["Address", "ChannelStats", "Page", "Thread", "ThreadStats"]
+__all__ = ["About", "Address", "ChannelStats", "Page", "Source", "Thread", "ThreadStats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,35 @@ class Thread:
     turns: int
     checkpoints: int
     bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where what an item says comes from. `channel`: ``user``, ``tool``, ``web`` or ``model``."""
+
+    thread: str | None = None
+    checkpoint: str | None = None
+    message: str | None = None
+    speaker: str | None = None
+    channel: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What is known about an item, apart from its value.
+
+    `kind` is ``semantic``, ``episodic`` or ``procedural``; `confidence` and `importance` lie between 0 and 1;
+    `superseded_by` is the key of the item, in the same namespace, that took its place.
+    """
+
+    kind: str | None = None
+    source: Source | None = None
+    confidence: float | None = None
+    importance: float | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    superseded_by: str | None = None
+    quarantined: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def test_one_item_is_found_by_its_key(plan, name, params):
 
 def test_a_prefix_is_one_range_of_a_covering_index(plan):
     assert plan("items_count", **SPAN) == [f"SEARCH items USING COVERING INDEX items_by_update {RANGE}"]
-    assert plan("items_newest", **SPAN, limit=10, offset=0) == [
+    assert plan("items_newest", **SPAN, limit=10, offset=0, shown=0) == [
         f"SEARCH items USING COVERING INDEX items_by_update {RANGE}",
         "USE TEMP B-TREE FOR ORDER BY",
     ]

@@ -130,4 +130,4 @@ def test_a_class_that_can_not_be_kept_is_refused_when_it_is_registered():
 
 
 def test_the_public_names_are_there():
-    assert set(perdure.__all__) == {"Memory", "PerdureError", "errors"}
+    assert set(perdure.__all__) == {"About", "Memory", "PerdureError", "Source", "errors"}

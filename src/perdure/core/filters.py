@@ -26,6 +26,8 @@ Json = Any
 _UNCLEAN: Final = re.compile("[\x00\ud800-\udfff]")
 _LONGEST_INT: Final = 2**63
 _MISSING: Final = object()
+ABOUT: Final = "$about"
+"""Where a projection has what is known about the item; a value's own fields never begin so."""
 _PLAIN: Final = (bool, type(None))
 _NUMBERS: Final = (int, float, numbers.Number)  # the last is slow to ask
 
@@ -207,9 +209,12 @@ def _leaf(value: object, codec: Codec) -> Json:
     return _opaque(value, codec)
 
 
-def write(value: dict[str, Any], codec: Codec) -> str:
-    """Return the projection of an item's value as text, without NUL or lone surrogates."""
-    return json.dumps(project(value, codec), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def write(value: dict[str, Any], codec: Codec, about: dict[str, Any] | None = None) -> str:
+    """Return the projection of an item's value as text, without NUL or lone surrogates; `about` goes under $about."""
+    found = project(value, codec)
+    if about:
+        found = {ABOUT: project(about, codec), **found}
+    return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def read(text: str) -> dict[str, Json]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
-from perdure.core import filters, namespaces
+from perdure.core import abouts, filters, namespaces
+from perdure.model import About
 
 if TYPE_CHECKING:
     from perdure.core.unit import Unit
@@ -29,6 +30,11 @@ __all__ = [
 
 LONGEST_KEY = 1024
 SWEPT_AT_ONCE = 500
+PENDING: Final = None
+"""`embedded` of an item whose vectors are to follow."""
+NOTHING_TO_EMBED: Final = 0
+UNASKED: Final = -1
+"""`embedded` of an item that was stored by a memory without an index."""
 _FIRST_PAGE = 32
 _PAGE = 512
 _ALL = 2**62
@@ -37,7 +43,10 @@ _REFRESH_STEP = 1000
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An item ready to be stored. `ttl` in microseconds; `place`: how many operations of its batch come before it."""
+    """An item ready to be stored. `ttl` in microseconds; `place`: how many operations of its batch come before it.
+
+    `fields`: the paths it is found by, JSON. `embedded`: PENDING if vectors are to follow.
+    """
 
     namespace: str
     key: str
@@ -46,6 +55,9 @@ class Draft:
     ttl: int | None
     subject: str | None
     place: int = 0
+    about: About = abouts.NOTHING
+    fields: str | None = None
+    embedded: int | None = UNASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,7 @@ class Record:
     updated_at: int
     expires_at: int | None
     ttl: int | None
+    about: About
     value: bytes
 
 
@@ -72,6 +85,10 @@ async def put(unit: Unit, draft: Draft) -> None:
         now=unit.now + draft.place,  # what is put later in a batch is newer, in whichever order the rows are written
         expires_at=None if draft.ttl is None else unit.now + draft.ttl,
         ttl=draft.ttl,
+        hidden=abouts.hides(draft.about),
+        embedded=draft.embedded,
+        fields=draft.fields,
+        about=abouts.write(draft.about),
         projection=draft.projection,
         value=draft.value,
     )
@@ -89,12 +106,22 @@ async def delete(unit: Unit, namespace: str, key: str) -> None:
 
 
 async def search(
-    unit: Unit, prefix: tuple[str, ...], conditions: Sequence[filters.Condition], *, limit: int, offset: int
+    unit: Unit,
+    prefix: tuple[str, ...],
+    conditions: Sequence[filters.Condition],
+    *,
+    limit: int,
+    offset: int,
+    shown: int = 0,
 ) -> list[Record]:
-    """Return the items below a prefix that meet all conditions, the newest update first."""
+    """Return the items below a prefix that meet all conditions, the newest update first.
+
+    `shown`: for which reasons (`abouts.SUPERSEDED`, `abouts.QUARANTINED`) an item may be hidden and found all the same.
+    """
     low, high = namespaces.span(prefix)
     cut = {"limit": _ALL, "offset": 0} if conditions else {"limit": limit, "offset": offset}
-    found = [row[0] for row in await unit.all("items_newest", low=low, high=high, now=unit.now, **cut)] if limit else []
+    rows = await unit.all("items_newest", low=low, high=high, now=unit.now, shown=shown, **cut) if limit else []
+    found = [row[0] for row in rows]
     if conditions:
         found = (await _matching(unit, found, conditions, offset + limit))[offset:]
     rows = [row for at in range(0, len(found), _PAGE) for row in await _rows(unit, "items_of", found[at : at + _PAGE])]
@@ -153,6 +180,15 @@ async def sweep(unit: Unit) -> int:
 
 
 def _record(row: Row) -> Record:
-    packed, *rest = row
-    fields: list[Any] = rest
-    return Record(namespaces.unpack(packed), *fields)
+    packed, key, version, created_at, updated_at, expires_at, ttl, about, value = row
+    return Record(
+        namespace=namespaces.unpack(packed),
+        key=key,
+        version=version,
+        created_at=created_at,
+        updated_at=updated_at,
+        expires_at=expires_at,
+        ttl=ttl,
+        about=abouts.read(about),
+        value=value,
+    )

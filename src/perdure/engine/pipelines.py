@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import struct
+from array import array
 from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from psycopg.adapt import Transformer
 from psycopg.waiting import Ready, Wait
 
 from perdure import errors as ours
-from perdure.engine import Params, Row
+from perdure.engine import Params, Row, floats
 
 __all__ = ["Answer", "Pipeline", "Statement"]
 
@@ -60,7 +61,7 @@ def _encoded(value: Any) -> tuple[bytes | None, int, int]:
         return value, _BYTES, 1
     if value is None:
         return None, _UNKNOWN, 0
-    if kind is list:
+    if kind is list or kind is array:
         return _array(value)
     if isinstance(value, str):
         return _text(str.__str__(value)), _UNKNOWN, 0
@@ -76,13 +77,15 @@ def _text(value: str) -> bytes:
     return value.encode()
 
 
-def _array(values: list[Any]) -> tuple[bytes, int, int]:
-    element, array = _ARRAYS[type(values[0])]
+def _array(values: list[Any] | array[float]) -> tuple[bytes, int, int]:
+    if isinstance(values, array):
+        return floats.encoded(values), floats.ARRAY, 1
+    element, kind = _ARRAYS[type(values[0])]
     parts = [struct.pack("!iiiii", 1, 0, element, len(values), 1)]
     for value in values:
         data = struct.pack("!q", value) if element == _INT else value if element == _BYTES else value.encode()
         parts += (struct.pack("!i", len(data)), data)
-    return b"".join(parts), array, 1
+    return b"".join(parts), kind, 1
 
 
 Key = tuple[bytes, tuple[int, ...]]
@@ -110,6 +113,7 @@ class Pipeline:
     def __init__(self, connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
         self._pgconn = connection.pgconn
         self._threshold = connection.prepare_threshold
+        connection.adapters.register_loader(floats.ARRAY, floats.FloatsLoader)
         self._transformer = Transformer(connection)
         self._uses: dict[Key, int] = {}
         self._names: dict[Key, bytes] = {}

@@ -23,6 +23,11 @@ TABLES = (
     "entries",
     "digests",
     "items",
+    "embeddings",
+    "item_vectors",
+    "item_changes",
+    "item_versions",
+    "item_policies",
 )
 """The tables that hold tenants' rows."""
 

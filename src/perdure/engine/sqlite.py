@@ -66,9 +66,8 @@ class SqliteTx:
 
     async def run(self, name: str, /, **params: object) -> int:
         """Run a named statement and return the number of rows it changed."""
-        before = self._connection.total_changes()
         self._connection.execute(self._sql[name], params)
-        return int(self._connection.total_changes() - before)
+        return self._connection.changes()  # without those of triggers
 
     async def together(self, questions: Sequence[Question], /) -> list[list[Row]]:
         """Run several named statements and return the rows of each."""

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from langgraph.store.base import GetOp, Item, ListNamespacesOp, MatchCondition, Op, PutOp, Result, SearchItem, SearchOp
 
 from perdure import errors
-from perdure.core import filters, ids, items, namespaces, threads
+from perdure.core import filters, items, namespaces, threads
 from perdure.core.codec import Codec
 from perdure.core.unit import Unit
+from perdure.langgraph import putting, stored
 from perdure.langgraph.calls import Job
+from perdure.langgraph.putting import Put, Setting, check_key
 
 __all__ = ["Plan", "plan"]
 
 LARGEST_LIMIT = 1_000_000
 LARGEST_OFFSET = 2**31
-LONGEST_TTL = 2**31
-"""Minutes."""
-
-_MINUTE = 60_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +73,20 @@ class Plan:
         return [step.finish(outcome) for step, outcome in zip(self.steps, found, strict=True)]
 
 
-def plan(codec: Codec, ops: Iterable[Op], subject: str | None) -> Plan:
+def plan(setting: Setting, ops: Iterable[Op | Put]) -> Plan:
     """Check and encode operations. Raises for the first that can't be done, before anything is stored."""
-    return Plan(tuple(_step(codec, op, subject, place) for place, op in enumerate(ops)))
+    return Plan(tuple(_step(setting, op, place) for place, op in enumerate(ops)))
 
 
-def _step(codec: Codec, op: Op, subject: str | None, place: int) -> Step:
+def _step(setting: Setting, op: Op | Put, place: int) -> Step:
+    if isinstance(op, Put):
+        return _put(setting, op, place)
     if isinstance(op, GetOp):
-        return _get(codec, op)
+        return _get(setting.codec, op)
     if isinstance(op, PutOp):
-        return _delete(op) if op.value is None else _put(codec, op, subject, place)
+        return _delete(op) if op.value is None else _put(setting, Put.of(op), place)
     if isinstance(op, SearchOp):
-        return _search(codec, op)
+        return _search(setting.codec, op)
     if isinstance(op, ListNamespacesOp):
         return _list_namespaces(op)
     raise errors.InvalidInputError(
@@ -99,26 +98,14 @@ def _get(codec: Codec, op: GetOp) -> Step:
     namespace, key = namespaces.pack(namespaces.check(op.namespace)), check_key(op.key)
 
     def finish(found: list[items.Record]) -> Item | None:
-        return _item(codec, found[0]) if found else None
+        return stored.item(codec, found[0]) if found else None
 
     return Step(None, finish, (namespace, key), refresh=op.refresh_ttl)
 
 
-def _put(codec: Codec, op: PutOp, subject: str | None, place: int) -> Step:
-    labels, key = namespaces.check(op.namespace), check_key(op.key)
-    namespaces.refuse_reserved(labels)
-    _check_index(op.index)
-    value = _value(op.value)
-    draft = items.Draft(
-        namespace=namespaces.pack(labels),
-        key=key,
-        value=codec.seal(codec.pack(value)),
-        projection=filters.write(value, codec),
-        ttl=_micros(op.ttl),
-        subject=subject,
-        place=place,
-    )
-    return Step(lambda unit: items.put(unit, draft), _nothing, (draft.namespace, key), writes=True)
+def _put(setting: Setting, op: Put, place: int) -> Step:
+    draft = putting.draft(setting, op, place)
+    return Step(lambda unit: items.put(unit, draft), _nothing, (draft.namespace, draft.key), writes=True)
 
 
 def _delete(op: PutOp) -> Step:
@@ -134,7 +121,7 @@ def _search(codec: Codec, op: SearchOp) -> Step:
         raise errors.InvalidInputError(f"a query is text, not {type(op.query).__name__}")
 
     def finish(found: list[items.Record]) -> list[SearchItem]:
-        return [_search_item(codec, record) for record in found]
+        return [stored.search_item(codec, record) for record in found]
 
     return Step(
         lambda unit: items.search(unit, prefix, conditions, limit=limit, offset=offset), finish, refresh=op.refresh_ttl
@@ -160,39 +147,6 @@ def _condition(given: MatchCondition) -> namespaces.Condition:
     return namespaces.Condition(end, namespaces.check_path(given.path, end.value))
 
 
-def check_key(key: object) -> str:
-    """Return a key that an item can have. Raises InvalidIdError."""
-    return str.__str__(ids.check(key, "key", longest=items.LONGEST_KEY))
-
-
-def _value(given: object) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
-        raise errors.UnsupportedValueError(f"$: an item's value is a dict, not {type(given).__name__}; wrap it in one")
-    value = dict(given)
-    for name in value:
-        if not isinstance(name, str):
-            raise errors.UnsupportedValueError(
-                f"$: the keys of an item's value are strings; {name!r} is {type(name).__name__}"
-            )
-    return value
-
-
-def _check_index(index: object) -> None:
-    if index is None or index is False:
-        return
-    if not isinstance(index, list) or not all(isinstance(path, str) for path in index):
-        raise errors.InvalidInputError("index is None, False or a list of field paths such as ['text', 'tags[*]']")
-
-
-def _micros(minutes: object) -> int | None:
-    if minutes is None:
-        return None
-    known = isinstance(minutes, int | float) and not isinstance(minutes, bool) and math.isfinite(minutes)
-    if known and 0 < minutes <= LONGEST_TTL:  # type: ignore[operator]
-        return max(1, round(minutes * _MINUTE))  # type: ignore[operator]
-    raise errors.InvalidInputError(f"ttl is a number of minutes above 0, up to {LONGEST_TTL}, or None; not {minutes!r}")
-
-
 def _bounds(limit: object, offset: object) -> tuple[int, int]:
     return (
         threads.check_limit(limit, largest=LARGEST_LIMIT),
@@ -202,28 +156,3 @@ def _bounds(limit: object, offset: object) -> tuple[int, int]:
 
 def _nothing(_: object) -> None:
     return None
-
-
-def _decoded(codec: Codec, record: items.Record) -> Any:
-    where = f"item {record.key!r} in {record.namespace!r}"
-    return codec.unpack(codec.open(record.value, where=where), where=where)
-
-
-def _item(codec: Codec, record: items.Record) -> Item:
-    return Item(
-        value=_decoded(codec, record),
-        key=record.key,
-        namespace=record.namespace,
-        created_at=threads.moment(record.created_at),
-        updated_at=threads.moment(record.updated_at),
-    )
-
-
-def _search_item(codec: Codec, record: items.Record) -> SearchItem:
-    return SearchItem(
-        namespace=record.namespace,
-        key=record.key,
-        value=_decoded(codec, record),
-        created_at=threads.moment(record.created_at),
-        updated_at=threads.moment(record.updated_at),
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.store.base import (
@@ -29,6 +29,7 @@ from perdure import errors
 from perdure.core import items, namespaces
 from perdure.langgraph import ops as operations
 from perdure.langgraph.calls import Calls, Job
+from perdure.langgraph.putting import Put, PutOptions, Setting
 
 __all__ = ["Store"]
 
@@ -52,7 +53,7 @@ class Store(BaseStore):
 
     # Many operations in one transaction, in the order given
 
-    def batch(self, ops: Iterable[Op]) -> list[Result]:
+    def batch(self, ops: Iterable[Op | Put]) -> list[Result]:
         tenant, plan = self._plan(ops)
         found, due = (self._calls.write if plan.writes else self._calls.read)(tenant, plan.run)
         if due:
@@ -60,7 +61,7 @@ class Store(BaseStore):
                 self._calls.write(tenant, lambda unit: items.refresh(unit, due))
         return plan.results(found)
 
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+    async def abatch(self, ops: Iterable[Op | Put]) -> list[Result]:
         tenant, plan = self._plan(ops)
         found, due = await (self._calls.awrite if plan.writes else self._calls.aread)(tenant, plan.run)
         if due:
@@ -118,8 +119,14 @@ class Store(BaseStore):
         index: Index = None,
         *,
         ttl: float | NotProvided | None = NOT_PROVIDED,
+        **about: Unpack[PutOptions],
     ) -> None:
-        self.batch([self._put(namespace, key, value, index, ttl)])
+        """Store an item, in the place of the one with its key.
+
+        `about`: ``kind``, ``source``, ``confidence``, ``importance``, ``valid_from``, ``valid_to``,
+        ``superseded_by`` and ``quarantined``, kept apart from the value; see `perdure.About`.
+        """
+        self.batch([self._put(namespace, key, value, index, ttl, about)])
 
     async def aput(
         self,
@@ -129,8 +136,10 @@ class Store(BaseStore):
         index: Index = None,
         *,
         ttl: float | NotProvided | None = NOT_PROVIDED,
+        **about: Unpack[PutOptions],
     ) -> None:
-        await self.abatch([self._put(namespace, key, value, index, ttl)])
+        """Do what `put` does."""
+        await self.abatch([self._put(namespace, key, value, index, ttl, about)])
 
     def delete(self, namespace: tuple[str, ...], key: str) -> None:
         self.batch([PutOp(namespace, key, None)])
@@ -201,22 +210,28 @@ class Store(BaseStore):
 
     # The work of each, written once
 
-    def _plan(self, ops: Iterable[Op]) -> tuple[str, operations.Plan]:
+    def _plan(self, ops: Iterable[Op | Put]) -> tuple[str, operations.Plan]:
         scope, configurable = self._calls.scope, _ambient()
         tenant = scope.tenant_for(configurable)
-        return tenant, operations.plan(self._calls.codec, ops, scope.subject_for(configurable))
+        return tenant, operations.plan(Setting(self._calls.codec, scope.subject_for(configurable)), ops)
 
     def _get(self, namespace: Prefix, key: str, refresh_ttl: bool | None) -> GetOp:  # noqa: FBT001 - LangGraph's field
         return GetOp(namespace, key, self._refreshes(refresh_ttl))
 
     def _put(
-        self, namespace: Prefix, key: str, value: Mapping[str, Any], index: Index, ttl: float | NotProvided | None
-    ) -> PutOp:
+        self,
+        namespace: Prefix,
+        key: str,
+        value: Mapping[str, Any],
+        index: Index,
+        ttl: float | NotProvided | None,
+        about: PutOptions,
+    ) -> PutOp | Put:
         if value is None:
             return PutOp(namespace, key, None)
         if isinstance(ttl, NotProvided):
             ttl = (self.ttl_config or {}).get("default_ttl")
-        return PutOp(namespace, key, value, index, ttl)
+        return Put(namespace, key, value, index, ttl, about)
 
     def _refreshes(self, asked: bool | None) -> bool:  # noqa: FBT001 - LangGraph's field
         return (self.ttl_config or {}).get("refresh_on_read", True) if asked is None else asked

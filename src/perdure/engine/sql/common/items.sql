@@ -1,13 +1,18 @@
 -- Items. Every read leaves out what has expired, whether it was swept or not.
 
 -- name: item_get
-SELECT namespace, key, version, created_at, updated_at, expires_at, ttl, value FROM items
+SELECT namespace, key, version, created_at, updated_at, expires_at, ttl, about, value FROM items
 WHERE tenant = :tenant AND namespace = :namespace AND key = :key
     AND (expires_at IS NULL OR expires_at > :now);
 
 -- name: item_put
-INSERT INTO items (tenant, namespace, key, subject, version, created_at, updated_at, expires_at, ttl, projection, value)
-VALUES (:tenant, :namespace, :key, :subject, 1, :now, :now, :expires_at, :ttl, :projection, :value)
+INSERT INTO items (
+    tenant, namespace, key, subject, version, created_at, updated_at, expires_at, ttl,
+    hidden, embedded, fields, about, projection, value
+) VALUES (
+    :tenant, :namespace, :key, :subject, 1, :now, :now, :expires_at, :ttl,
+    :hidden, :embedded, :fields, :about, :projection, :value
+)
 ON CONFLICT (tenant, namespace, key) DO UPDATE SET
     subject = CASE WHEN items.expires_at <= :now THEN excluded.subject ELSE coalesce(excluded.subject, items.subject) END,
     version = CASE WHEN items.expires_at <= :now THEN 1 ELSE items.version + 1 END,
@@ -15,6 +20,10 @@ ON CONFLICT (tenant, namespace, key) DO UPDATE SET
     updated_at = CASE WHEN items.updated_at < :now THEN :now ELSE items.updated_at + 1 END,
     expires_at = excluded.expires_at,
     ttl = excluded.ttl,
+    hidden = excluded.hidden,
+    embedded = excluded.embedded,
+    fields = excluded.fields,
+    about = excluded.about,
     projection = excluded.projection,
     value = excluded.value;
 
@@ -26,10 +35,11 @@ UPDATE items SET expires_at = :now + ttl
 WHERE tenant = :tenant AND namespace = :namespace AND key = :key
     AND expires_at = :seen AND expires_at > :now;
 
+-- Those that are hidden for a reason in :shown are found too.
 -- name: items_newest
 SELECT id FROM items
 WHERE tenant = :tenant AND namespace >= :low AND namespace < :high
-    AND (expires_at IS NULL OR expires_at > :now)
+    AND (expires_at IS NULL OR expires_at > :now) AND (hidden = 0 OR (hidden & :shown) = hidden)
 ORDER BY updated_at DESC, id DESC
 LIMIT :limit OFFSET :offset;
 

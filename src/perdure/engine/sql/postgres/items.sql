@@ -1,10 +1,10 @@
 -- Items by their numbers, in the order given: :ids is a JSON list. LIMIT keeps the planner from reading all instead.
 
 -- name: items_of
-SELECT i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.ttl, i.value
+SELECT i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.ttl, i.about, i.value
 FROM jsonb_array_elements_text(:ids::jsonb) WITH ORDINALITY j (id, place)
 CROSS JOIN LATERAL (
-    SELECT namespace, key, version, created_at, updated_at, expires_at, ttl, value FROM items
+    SELECT namespace, key, version, created_at, updated_at, expires_at, ttl, about, value FROM items
     WHERE tenant = :tenant AND id = j.id::bigint LIMIT 1
 ) i
 ORDER BY j.place;
