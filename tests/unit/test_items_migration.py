@@ -32,10 +32,11 @@ def test_items_from_before_search_are_kept_and_wait_for_no_vectors(file_url):
         memory.engine._connection.execute(
             "DROP TABLE embeddings; DROP TABLE item_vectors; DROP TABLE item_changes; DROP TABLE item_versions;"
             "DROP TABLE item_policies; DROP INDEX items_pending; DROP INDEX items_by_update;"
-            "DROP TRIGGER items_inserted; DROP TRIGGER items_updated; DROP TRIGGER items_moved;"
-            "DROP TRIGGER items_rewritten; DROP TRIGGER items_deleted; ALTER TABLE items DROP COLUMN hidden; ALTER TABLE items DROP COLUMN embedded;"
-            "ALTER TABLE items DROP COLUMN fields; ALTER TABLE items DROP COLUMN about;"
-            "DELETE FROM migrations WHERE name >= '0004'; PRAGMA user_version = 3"
+            + "".join(
+                f"DROP TRIGGER items_{name};" for name in ("inserted", "updated", "moved", "rewritten", "deleted")
+            )
+            + "".join(f"ALTER TABLE items DROP COLUMN {name};" for name in ("hidden", "embedded", "fields", "about"))
+            + "DELETE FROM migrations WHERE name >= '0004'; PRAGMA user_version = 3"
         )
     with Memory.open(file_url) as memory:
         assert memory.engine.applied == ["0004_search"]
