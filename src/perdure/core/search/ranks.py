@@ -1,0 +1,136 @@
+"""Ranks: what each item of a namespace is worth to a query, by its words and by its vector.
+
+Worth is absolute, from 0 to 1, so that it orders items and a floor can say that nothing fits. Everything here is a
+function of arrays: one entry for each row of a segment, statistics first summed over the segments of a namespace.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Posting", "blend", "centre", "closeness", "fuse", "holders", "rarity", "relevance", "share", "top"]
+
+Id = TypeVar("Id", bound=Hashable)
+Floats = npt.NDArray[np.floating]
+Doubles = npt.NDArray[np.float64]
+
+SATURATION: Final = 0.9  # k1: how soon a repeated word counts no more
+LENGTHENING: Final = 0.4  # b: how much a long text is marked down
+WORDS: Final = 0.4  # the part of words in what an item is worth; the rest is the vector's
+PRIOR: Final = 16  # rows the embedder's own middle counts for
+NEAREST: Final = 1e-4  # squared distance from the middle that still has a direction
+
+
+class Posting(NamedTuple):
+    """Where a term stands in a segment: rows, ascending, and how often in each."""
+
+    rows: npt.NDArray[np.integer]
+    counts: Floats
+
+
+def holders(posting: Posting, alive: npt.NDArray[np.bool_]) -> int:
+    """Return how many living rows hold a term."""
+    return int(np.count_nonzero(alive[posting.rows]))
+
+
+def rarity(holding: Sequence[int], living: int) -> Doubles:
+    """Return the weight of each term that `holding` of `living` rows hold.
+
+    It is Robertson and Spärck Jones's, with the one that keeps it above 0; a term that no row holds weighs most.
+    """
+    held = np.asarray(holding, dtype=np.float64)
+    weights: Doubles = np.log1p((living - held + 0.5) / (held + 0.5))
+    return weights
+
+
+def relevance(
+    postings: Sequence[Posting | None], weights: Doubles, lengths: Floats, alive: npt.NDArray[np.bool_], mean: float
+) -> Doubles:
+    """Return BM25 for every row of a segment (Robertson and Zaragoza 2009); 0 for one that is not alive.
+
+    `mean` is the mean length of the living rows of all segments. A term the segment does not hold has no posting.
+    """
+    scores = np.zeros(len(lengths))
+    for posting, weight in zip(postings, weights, strict=True):
+        if posting is not None:
+            scores[posting.rows] += weight * _frequency(posting, lengths, mean)
+    scores[~alive] = 0.0
+    return scores
+
+
+def _frequency(posting: Posting, lengths: Floats, mean: float) -> Doubles:
+    long = lengths[posting.rows] / np.float64(max(mean, 1.0))
+    counts = posting.counts.astype(np.float64)
+    score: Doubles = counts * (SATURATION + 1) / (counts + SATURATION * (1 - LENGTHENING + LENGTHENING * long))
+    return score
+
+
+def share(scores: Doubles, weights: Doubles) -> Doubles:
+    """Return how much of what was asked for each row says, from 0 to 1.
+
+    1 is every term once in a row of mean length. Terms that no row holds count as asked for and not said.
+    """
+    asked = float(weights.sum())
+    return np.minimum(scores / asked, 1.0) if asked > 0 else np.zeros_like(scores)
+
+
+def centre(total: Floats, count: int, prior: Floats | None = None) -> Doubles:
+    """Return the middle to look from: the mean of a namespace's vectors, drawn to the embedder's own.
+
+    Embedders put all texts into a narrow cone; seen from its middle, the unrelated are at right angles (Mu and
+    Viswanath 2018). `total` is the sum of the living vectors, `prior` the mean of texts about this and that. It keeps
+    the middle of few rows from being those rows; without it, theirs is drawn to 0.
+    """
+    middle = total.astype(np.float64)
+    if prior is not None:
+        middle += PRIOR * prior
+    return middle / (count + PRIOR)
+
+
+def closeness(vectors: Floats, wanted: Floats, middle: Floats) -> Doubles:
+    """Return the cosine of each vector with the wanted one, seen from the middle; from 0 to 1, behind it is 0.
+
+    Vectors and the wanted one have length 1.
+    """
+    near = _products(vectors, wanted)
+    common = _products(vectors, middle)
+    square, along = float(middle @ middle), float(wanted @ middle)
+    distances = np.maximum(1 - 2 * common + square, NEAREST)
+    distance = max(1 - 2 * along + square, NEAREST)
+    cosines = (near - common - along + square) / np.sqrt(distances * distance)
+    return np.clip(cosines, 0.0, 1.0)
+
+
+def _products(vectors: Floats, other: Floats) -> Doubles:
+    return np.asarray(vectors @ other.astype(vectors.dtype), dtype=np.float64)
+
+
+def blend(said: Doubles, close: Doubles) -> Doubles:
+    """Return what each row is worth by its words and its vector; NaN: it has no vector, and words decide alone."""
+    return np.where(np.isnan(close), said, WORDS * said + (1 - WORDS) * close)
+
+
+def fuse(lists: Sequence[Sequence[Id]], weights: Sequence[float] | None = None, k: float = 10) -> list[Id]:
+    """Merge ranked lists by reciprocal rank (Cormack, Clarke and Büttcher 2009), best first.
+
+    Equals stand in the order in which they are first met, list by list.
+    """
+    sums: dict[Id, float] = {}
+    for ranked, weight in zip(lists, weights or [1.0] * len(lists), strict=True):
+        for rank, one in enumerate(ranked, start=1):
+            sums[one] = sums.get(one, 0.0) + weight / (k + rank)
+    return sorted(sums, key=lambda one: -sums[one])
+
+
+def top(scores: Doubles, most: int, floor: float = -math.inf) -> npt.NDArray[np.intp]:
+    """Return the rows of the highest scores at or above the floor, best first; equals in their own order."""
+    rows = np.flatnonzero(scores >= floor)
+    if most < len(rows):
+        least = np.partition(scores[rows], -most)[-most] if most > 0 else math.inf
+        rows = rows[scores[rows] >= least]
+    return rows[np.argsort(-scores[rows], kind="stable")][: max(most, 0)]
