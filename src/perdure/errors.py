@@ -6,6 +6,7 @@
     ├── ConfigurationError            what was passed to open, or set in the environment, is wrong
     │   ├── InvalidUrlError
     │   ├── UnsafeRoleError           the database role sees every tenant, and tenants are required
+    │   ├── EmbeddingModelError       the vectors were made with another model than the index's
     │   └── NotAvailableError         part of the plan, not of this release
     ├── InvalidInputError             (also a ValueError) refused before anything is written
     │   ├── InvalidIdError            thread, tenant, subject or checkpoint id
@@ -20,6 +21,7 @@
     │   ├── RefusedValueError         what a database to import from holds is never loaded: a pickle
     │   └── UnknownTypeError          a type this process has not registered
     ├── NotFoundError
+    ├── EmbedderError                 the embedder failed, or gave what is no vector
     ├── ConflictError
     │   └── FencedError               the thread was deleted or begun anew meanwhile
     ├── VerificationError             what was moved does not equal its source
@@ -55,6 +57,8 @@ __all__ = [
     "DatabaseLockedError",
     "DatabaseUnavailableError",
     "DeadlineError",
+    "EmbedderError",
+    "EmbeddingModelError",
     "FencedError",
     "ForeignDatabaseError",
     "InvalidCursorError",
@@ -112,6 +116,13 @@ class UnsafeRoleError(ConfigurationError):
     """The database role walks through the walls between tenants, and ``tenants="required"`` was given."""
 
     code = "unsafe_role"
+
+
+class EmbeddingModelError(ConfigurationError):
+    """The vectors of a tenant were made with another model, or of other fields, than the index has."""
+
+    code = "embedding_model"
+    status = 409
 
 
 class UnsafeRoleWarning(UserWarning):
@@ -206,6 +217,13 @@ class UnknownTypeError(StoredValueError):
         super().__init__(message)
         self.tag = tag
         self.path = path
+
+
+class EmbedderError(PerdureError):
+    """The embedder failed, or gave something that is no vector; what was stored is kept."""
+
+    code = "embedder"
+    status = 502
 
 
 class NotFoundError(PerdureError):

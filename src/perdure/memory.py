@@ -16,6 +16,7 @@ from perdure.engine import Engine, engines
 from perdure.langgraph.calls import Calls
 from perdure.langgraph.catalogue import Catalogue
 from perdure.langgraph.configs import Scope
+from perdure.langgraph.indexing import Index
 from perdure.langgraph.saver import Saver
 from perdure.langgraph.store import Store
 
@@ -59,18 +60,23 @@ class Memory:
         `url` is ``sqlite:///path`` (four slashes for an absolute path) or ``sqlite://`` (private, in
         memory). `tenant` is the wall all calls stand behind ("default" if none is named);
         ``tenants="required"`` makes a call that names none an error. `types` are classes that states
-        and items may hold; see also `register`. `create=False` refuses a database that was not set up.
+        and items may hold; see also `register`. `index` is LangGraph's `IndexConfig`: ``embed`` (an
+        embedder, a function, ``"provider:model"`` or ``"local"``), ``dims`` and ``fields``.
+        `create=False` refuses a database that was not set up.
 
         Raises ConfigurationError for what this release can't do, DatabaseError for what it can't open.
         """
         _choose("tenants", tenants, _TENANTS)
         _choose("conflicts", conflicts, _CONFLICTS)
-        _refuse_later(conflicts=conflicts, index=index, schema_version=schema_version, migrations=migrations)
+        _refuse_later(conflicts=conflicts, schema_version=schema_version, migrations=migrations)
+        made = None if index is None else Index(index)
+        if made is not None:
+            made.check()
         scope = Scope(required=tenants == "required").narrowed(tenant, None)
         codec = Codec(types)
         walls = "refuse" if tenants == "required" else "warn"
         engine = engines.start(url, create=create, schema=schema, pool=pool, walls=walls)
-        return cls(Calls(engine, codec, Caches(), scope))
+        return cls(Calls(engine, codec, Caches(), scope, index=made))
 
     def scope(self, *, tenant: str | None = None, subject: str | None = None) -> Memory:
         """Return a view of this memory for a tenant or subject; it shares the engine, which the memory closes.
@@ -149,12 +155,9 @@ def _choose(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise errors.ConfigurationError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
-def _refuse_later(
-    *, conflicts: str, index: IndexConfig | None, schema_version: int, migrations: Mapping[int, Any] | None
-) -> None:
+def _refuse_later(*, conflicts: str, schema_version: int, migrations: Mapping[int, Any] | None) -> None:
     asked = {
         f"conflicts={conflicts!r}": conflicts != "fork",
-        "index=": index is not None,
         "schema_version= and migrations=": schema_version != 1 or migrations is not None,
     }
     for what, wanted in asked.items():

@@ -64,11 +64,11 @@ def test_an_item_is_created_read_updated_found_and_deleted(store):
     space = ("users", "u1")
     store.put(space, "style", {"tone": "brief"})
     first = store.get(space, "style")
-    assert type(first) is Item
+    assert isinstance(first, Item)
     assert (first.namespace, first.key, first.value) == (space, "style", {"tone": "brief"})
     store.put(space, "style", {"tone": "formal"})
     (found,) = store.search(("users",), filter={"tone": "formal"})
-    assert type(found) is SearchItem
+    assert isinstance(found, SearchItem)
     assert found.score is None
     assert found.created_at == first.created_at
     store.delete(space, "style")
@@ -426,7 +426,9 @@ def test_a_method_has_langgraphs_signature_in_both_styles(name):
         theirs, ours = (
             inspect.signature(getattr(of, spelled)) for of in (BaseStore, Memory.open("sqlite://").store.__class__)
         )
-        assert [(p.name, p.kind, p.default) for p in ours.parameters.values()] == [
+        more = {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}
+        mine = [p for p in ours.parameters.values() if p.name in theirs.parameters or p.kind not in more]
+        assert [(p.name, p.kind, p.default) for p in mine] == [
             (p.name, p.kind, p.default) for p in theirs.parameters.values()
         ]
 

@@ -86,10 +86,6 @@ def test_a_filter_finds_a_rare_item_among_many(store):
     assert len(keys(store, "f", filter={"n": {"$lt": 700}}, limit=650)) == 650
 
 
-def test_a_query_without_an_index_lists(filled):
-    assert keys(filled, "f", query="anything", limit=3) == keys(filled, "f", limit=3)
-
-
 def test_an_index_argument_is_ignored_without_an_index_but_not_nonsense(store):
     store.put(("f",), "k", {"a": 1}, index=False)
     store.put(("f",), "k", {"a": 1}, index=["a", "b[*].c"])

@@ -34,6 +34,12 @@ HOT = {
     "thread_page_of_subject": "threads_by_subject (tenant=? AND subject=? AND (updated_at,thread)<(?,?))",
     "item_get": "items_by_key (tenant=? AND namespace=? AND key=?)",
     "item_delete": "items_by_key (tenant=? AND namespace=? AND key=?)",
+    "item_embedded": "items_by_key (tenant=? AND namespace=? AND key=?)",
+    "item_vector_put": "items_by_key (tenant=? AND namespace=? AND key=?)",
+    "item_vectors_clear": "item_vectors_by_place (tenant=? AND item=? AND number=?)",
+    "item_changes_since": "PRIMARY KEY (tenant=? AND n>?)",
+    "items_pending": "items_pending (tenant=? AND id>?)",
+    "embeddings_all": "PRIMARY KEY (tenant=?)",
 }
 """Name: what the plan must say. PRIMARY KEY: of a table that is stored in its order."""
 
@@ -94,7 +100,7 @@ def test_a_hot_statement_scans_no_table_and_sorts_nothing(engine, analysed, name
         assert "AUTOMATIC" not in step
 
 
-WHOLE = {"expiring", "tenants", "totals", "quick_check"}
+WHOLE = {"expiring", "tenants", "totals", "quick_check", "unembedded"}
 """Parts of names of statements that go over a whole table, or a whole tenant, because that is their task."""
 
 
@@ -108,6 +114,6 @@ def test_no_statement_reads_a_whole_table_but_the_few_that_must(engine, name):
 
 
 TABLES = {
-    "threads", "thread_tags", "spaces", "checkpoints", "writes", "staged_writes", "logs", "entries", "digests", "items",
+    "threads", "thread_tags", "spaces", "checkpoints", "writes", "staged_writes", "logs", "entries", "digests", "items", "embeddings", "item_vectors", "item_changes", "v",
     "c", "e", "i", "t", "w", "g", "l",
 }  # fmt: skip

@@ -55,10 +55,22 @@ HOT = {
     "items_of": ("items_by_id", "tenant id"),
     "items_projections": ("items_by_id", "tenant id"),
     "items_sweep": ("items_by_expiry", "tenant expires_at"),
+    "items_to_shelve": ("items_by_id", "tenant id"),
+    "items_living": ("items_by_id", "tenant id"),
+    "items_found": ("items_by_id", "tenant id"),
+    "item_vectors_of": ("item_vectors_pkey", "tenant item"),
+    "item_changes_since": ("item_changes_pkey", "tenant tx"),
+    "items_pending": ("items_pending", "tenant id"),
+    "item_embedded": ("items_pkey", "tenant namespace key"),
+    "item_vector_put": ("items_pkey", "tenant namespace key"),
+    "item_vectors_clear": ("item_vectors_pkey", "tenant item number"),
 }
 """Name: an index that the plan uses, and the columns by which it is entered."""
 
-SORTED = {"checkpoint_ancestors", "checkpoint_anywhere", "entry_range", "items_of", "items_projections", "run_threads"}
+SORTED = {
+    "checkpoint_ancestors", "checkpoint_anywhere", "entry_range", "items_of", "items_projections", "run_threads",
+    "items_to_shelve", "items_living", "items_found", "item_vectors_of", "embeddings_all",
+}  # fmt: skip
 """Those that may sort, rows that they have found by an index and return all."""
 
 PAGES = {"thread_page", "thread_page_of_subject"}
@@ -69,7 +81,7 @@ ALWAYS = {name for name, (index, _) in HOT.items() if index == "checkpoints_pkey
 
 CONTROL = {"thread_by_title": "SELECT thread FROM threads WHERE title = 'A title'"}
 
-WHOLE = {"expiring", "tenants", "totals", "row_counts"}
+WHOLE = {"expiring", "tenants", "totals", "row_counts", "unembedded"}
 """Parts of names of statements that go over a whole table, or a whole tenant, because that is their task."""
 
 GIVEN = {
@@ -112,7 +124,16 @@ OTHERS = {
     "staged_": {"ns": ""},
     "thread_touch": {"ns": ""},
     "named_": {"ns": ""},
-    "item": {"low": "\x1fnamespace-7\x1f", "high": "\x1fnamespace-7\x20", "expires_at": 7},
+    "item": {
+        "low": "\x1fnamespace-7\x1f",
+        "high": "\x1fnamespace-7\x20",
+        "expires_at": 7,
+        "fields": "",
+        "vector": "{0.5}",
+        "after": 7,
+    },
+    "item_changes_since": {"mark": 2**40},
+    "embedding_": {"fields": "[]", "state": "active", "middle": "{0.5}"},
     "namespaces_": {"low": "\x1f", "high": "\x20"},
     "write_context": {"parent": b"\5" * 16},
     "thread_copy": {"target": "thread-0"},
@@ -141,6 +162,12 @@ INSERT INTO items (tenant, namespace, key, subject, version, created_at, updated
 SELECT CASE WHEN n % 4 = 0 THEN 'other' ELSE 'default' END, chr(31) || 'namespace-' || n % 500 || chr(31), 'key-' || n,
     'subject-' || n % 50, 1, n, n, CASE WHEN n % 2 = 0 THEN n END, '{}', 'value'
 FROM generate_series(1, 20000) n;
+UPDATE items SET embedded = NULL WHERE id % 100 = 0;
+INSERT INTO item_vectors (tenant, item, number, place, vector) SELECT tenant, id, 7, 0, '{0.5}' FROM items;
+INSERT INTO embeddings (tenant, number, model, dims, metric, fields, state, created_at)
+SELECT DISTINCT tenant, 7, 'm', 1, 'cosine', '[]', 'active', 1 FROM items;
+INSERT INTO embeddings (tenant, number, model, dims, metric, fields, state, created_at)
+SELECT 'tenant-' || n, 7, 'm', 1, 'cosine', '[]', 'active', 1 FROM generate_series(1, 1000) n;
 """
 
 

@@ -19,7 +19,6 @@ from perdure import Memory, errors
     [
         ({"conflicts": "reject"}, "conflicts"),
         ({"conflicts": "wait"}, "conflicts"),
-        ({"index": {"dims": 3, "embed": print}}, "index"),
         ({"schema_version": 2}, "schema_version"),
         ({"migrations": {1: print}}, "migrations"),
     ],

@@ -97,7 +97,7 @@ async def put(unit: Unit, draft: Draft) -> None:
 async def get(unit: Unit, keys: Sequence[tuple[str, str]]) -> list[list[Record]]:
     """Return for each namespace and key the item, in a list that is empty if there is none."""
     asked = [("item_get", {"namespace": namespace, "key": key, "now": unit.now}) for namespace, key in keys]
-    return [[_record(row) for row in rows] for rows in await unit.together(asked)]
+    return [[record(row) for row in rows] for rows in await unit.together(asked)]
 
 
 async def delete(unit: Unit, namespace: str, key: str) -> None:
@@ -125,7 +125,7 @@ async def search(
     if conditions:
         found = (await _matching(unit, found, conditions, offset + limit))[offset:]
     rows = [row for at in range(0, len(found), _PAGE) for row in await _rows(unit, "items_of", found[at : at + _PAGE])]
-    return [_record(row) for row in rows]
+    return [record(row) for row in rows]
 
 
 async def _matching(unit: Unit, ids: list[int], conditions: Sequence[filters.Condition], enough: int) -> list[int]:
@@ -179,7 +179,7 @@ async def sweep(unit: Unit) -> int:
     return await unit.run("items_sweep", now=unit.now, limit=SWEPT_AT_ONCE)
 
 
-def _record(row: Row) -> Record:
+def record(row: Row) -> Record:
     packed, key, version, created_at, updated_at, expires_at, ttl, about, value = row
     return Record(
         namespace=namespaces.unpack(packed),

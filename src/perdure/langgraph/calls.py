@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from perdure import errors
 from perdure.core.codec import Codec
 from perdure.core.entries import Caches
 from perdure.core.logs import Stored
+from perdure.core.search.shelves import Shelves
 from perdure.core.unit import Unit
 from perdure.core.writes import StaleError
 from perdure.engine import Engine, OutdatedError, Tx, Work
 from perdure.langgraph.configs import Scope
+from perdure.langgraph.indexing import Index
 from perdure.model import Address
 
 __all__ = ["Calls", "Job"]
@@ -40,6 +42,8 @@ class Calls:
     caches: Caches
     scope: Scope
     clock: Callable[[], int] = micros
+    index: Index | None = None
+    shelves: Shelves = field(default_factory=Shelves)
 
     def within(self, tenant: str | None, subject: str | None) -> Calls:
         """Return the same calls in a narrower scope."""

@@ -10,12 +10,14 @@ from typing import Any
 from langgraph.store.base import GetOp, Item, ListNamespacesOp, MatchCondition, Op, PutOp, Result, SearchItem, SearchOp
 
 from perdure import errors
-from perdure.core import filters, items, namespaces, threads
+from perdure.core import items, namespaces, threads
 from perdure.core.codec import Codec
+from perdure.core.search import embeddings, finding
 from perdure.core.unit import Unit
-from perdure.langgraph import putting, stored
+from perdure.langgraph import putting, searching, stored
 from perdure.langgraph.calls import Job
 from perdure.langgraph.putting import Put, Setting, check_key
+from perdure.langgraph.searching import Search, Sought
 
 __all__ = ["Plan", "plan"]
 
@@ -32,6 +34,12 @@ class Step:
     key: tuple[str, str] = ("", "")
     writes: bool = False
     refresh: bool = False
+    draft: items.Draft | None = None
+    sought: Sought | None = None
+
+    def records(self, outcome: Any) -> list[items.Record]:
+        """Return the items that were read."""
+        return outcome if self.sought is None else [found.record for found in outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,19 @@ class Plan:
     """Operations that run in one transaction, in order."""
 
     steps: tuple[Step, ...]
+    setting: Setting
+
+    @property
+    def queries(self) -> list[Sought]:
+        """The searches whose query has to become a vector first."""
+        return [step.sought for step in self.steps if step.sought is not None and step.sought.needs_vector]
+
+    @property
+    def pending(self) -> list[embeddings.Job]:
+        """The items whose vectors have to be made, once they are stored: the last put of each key."""
+        drafts = [step.draft for step in self.steps if step.draft is not None and step.draft.embedded is items.PENDING]
+        last = {(draft.namespace, draft.key): draft for draft in drafts}
+        return [embeddings.Job(one.namespace, one.key, one.fields, one.projection) for one in last.values()]
 
     @property
     def writes(self) -> bool:
@@ -60,7 +81,7 @@ class Plan:
             record
             for step, outcome in zip(self.steps, found, strict=True)
             if step.refresh
-            for record in outcome
+            for record in step.records(outcome)
             if items.is_due(record, unit.now)
         ]
         if due and self.writes:
@@ -73,20 +94,22 @@ class Plan:
         return [step.finish(outcome) for step, outcome in zip(self.steps, found, strict=True)]
 
 
-def plan(setting: Setting, ops: Iterable[Op | Put]) -> Plan:
+def plan(setting: Setting, ops: Iterable[Op | Put | Search]) -> Plan:
     """Check and encode operations. Raises for the first that can't be done, before anything is stored."""
-    return Plan(tuple(_step(setting, op, place) for place, op in enumerate(ops)))
+    return Plan(tuple(_step(setting, op, place) for place, op in enumerate(ops)), setting)
 
 
-def _step(setting: Setting, op: Op | Put, place: int) -> Step:
+def _step(setting: Setting, op: Op | Put | Search, place: int) -> Step:
     if isinstance(op, Put):
         return _put(setting, op, place)
     if isinstance(op, GetOp):
         return _get(setting.codec, op)
     if isinstance(op, PutOp):
         return _delete(op) if op.value is None else _put(setting, Put.of(op), place)
+    if isinstance(op, Search):
+        return _search(setting, op)
     if isinstance(op, SearchOp):
-        return _search(setting.codec, op)
+        return _search(setting, Search.of(op))
     if isinstance(op, ListNamespacesOp):
         return _list_namespaces(op)
     raise errors.InvalidInputError(
@@ -105,7 +128,7 @@ def _get(codec: Codec, op: GetOp) -> Step:
 
 def _put(setting: Setting, op: Put, place: int) -> Step:
     draft = putting.draft(setting, op, place)
-    return Step(lambda unit: items.put(unit, draft), _nothing, (draft.namespace, draft.key), writes=True)
+    return Step(lambda unit: items.put(unit, draft), _nothing, (draft.namespace, draft.key), writes=True, draft=draft)
 
 
 def _delete(op: PutOp) -> Step:
@@ -113,19 +136,29 @@ def _delete(op: PutOp) -> Step:
     return Step(lambda unit: items.delete(unit, namespace, key), _nothing, (namespace, key), writes=True)
 
 
-def _search(codec: Codec, op: SearchOp) -> Step:
-    prefix = namespaces.check_path(op.namespace_prefix, "namespace prefix")
-    conditions = filters.parse(op.filter, codec)
-    limit, offset = _bounds(op.limit, op.offset)
-    if op.query is not None and not isinstance(op.query, str):
-        raise errors.InvalidInputError(f"a query is text, not {type(op.query).__name__}")
+def _search(setting: Setting, op: Search) -> Step:
+    bounds = _bounds(op.limit, op.offset)
+    found = searching.sought(setting.codec, op, bounds, paths=setting.fields, indexed=setting.indexed)
 
-    def finish(found: list[items.Record]) -> list[SearchItem]:
-        return [stored.search_item(codec, record) for record in found]
+    def finish(outcome: list[finding.Found]) -> list[SearchItem]:
+        return [stored.search_item(setting.codec, one, explain=found.explain) for one in outcome]
 
-    return Step(
-        lambda unit: items.search(unit, prefix, conditions, limit=limit, offset=offset), finish, refresh=op.refresh_ttl
-    )
+    job = _newest(found.ask) if found.text is None else _best(setting, found)
+    return Step(job, finish, refresh=op.refresh_ttl, sought=found)
+
+
+def _newest(ask: finding.Ask) -> Job[list[finding.Found]]:
+    async def job(unit: Unit) -> list[finding.Found]:
+        found = await items.search(
+            unit, ask.prefix, ask.conditions, limit=ask.limit, offset=ask.offset, shown=ask.shown
+        )
+        return list(map(finding.Found, found))
+
+    return job
+
+
+def _best(setting: Setting, found: Sought) -> Job[list[finding.Found]]:
+    return lambda unit: finding.find(unit, setting.shelves, found.with_vector(setting.wanted))
 
 
 def _list_namespaces(op: ListNamespacesOp) -> Step:

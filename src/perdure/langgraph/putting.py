@@ -15,6 +15,8 @@ from perdure import errors
 from perdure.core import abouts, filters, ids, items, namespaces
 from perdure.core.codec import Codec
 from perdure.core.search import texts
+from perdure.core.search.shelves import Shelves
+from perdure.langgraph.embedding import Wanted
 from perdure.model import Source
 
 __all__ = ["Put", "PutOptions", "check_key", "draft", "micros"]
@@ -55,14 +57,19 @@ class Put:
         return cls(op.namespace, op.key, op.value or {}, op.index, op.ttl)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Setting:
-    """What the store knows of every put: codec, subject, whether there is an index and which paths it reads."""
+    """What the store knows of every operation of a call.
+
+    `fields`: the paths that items are found by. `wanted`: queries as vectors, made before the transaction.
+    """
 
     codec: Codec
     subject: str | None
+    shelves: Shelves
     indexed: bool = False
     fields: tuple[str, ...] = texts.WHOLE
+    wanted: Wanted | None = None
 
 
 def draft(setting: Setting, put: Put, place: int) -> items.Draft:
@@ -70,11 +77,12 @@ def draft(setting: Setting, put: Put, place: int) -> items.Draft:
     labels, key = namespaces.check(put.namespace), check_key(put.key)
     namespaces.refuse_reserved(labels)
     fields, value, about = _fields(put.index), _value(put.value), abouts.check(put.about)
+    packed = setting.codec.pack(value)
     projection = filters.write(value, setting.codec, abouts.plain(about))
     return items.Draft(
         namespace=namespaces.pack(labels),
         key=key,
-        value=setting.codec.seal(setting.codec.pack(value)),
+        value=setting.codec.seal(packed),
         projection=projection,
         ttl=None if isinstance(put.ttl, NotProvided) else micros(put.ttl),
         subject=setting.subject,

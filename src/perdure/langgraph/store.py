@@ -21,19 +21,25 @@ from langgraph.store.base import (
     PutOp,
     Result,
     SearchItem,
-    SearchOp,
     TTLConfig,
 )
 
 from perdure import errors
 from perdure.core import items, namespaces
+from perdure.core.search.finding import OutdatedIndexError
+from perdure.core.search.scores import Mode
+from perdure.engine import drive
+from perdure.langgraph import embedding
 from perdure.langgraph import ops as operations
 from perdure.langgraph.calls import Calls, Job
 from perdure.langgraph.putting import Put, PutOptions, Setting
+from perdure.langgraph.searching import Search, SearchOptions
+from perdure.langgraph.styles import Awaiting, Blocking, Style
 
 __all__ = ["Store"]
 
 _log = logging.getLogger(__name__)
+_ATTEMPTS = 3
 Prefix = tuple[str, ...]
 Index = Literal[False] | list[str] | None
 
@@ -53,21 +59,38 @@ class Store(BaseStore):
 
     # Many operations in one transaction, in the order given
 
-    def batch(self, ops: Iterable[Op | Put]) -> list[Result]:
+    def batch(self, ops: Iterable[Op | Put | Search]) -> list[Result]:
+        return drive(self._run(Blocking(self._calls), ops))
+
+    async def abatch(self, ops: Iterable[Op | Put | Search]) -> list[Result]:
+        return await self._run(Awaiting(self._calls), ops)
+
+    async def _run(self, style: Style, ops: Iterable[Op | Put | Search]) -> list[Result]:
         tenant, plan = self._plan(ops)
-        found, due = (self._calls.write if plan.writes else self._calls.read)(tenant, plan.run)
+        found, due = await self._transact(style, tenant, plan)
         if due:
             with _failing_softly(due):
-                self._calls.write(tenant, lambda unit: items.refresh(unit, due))
+                await style.write(tenant, lambda unit: items.refresh(unit, due))
+        if self._calls.index is not None and (jobs := plan.pending):
+            await embedding.embed(style, self._calls.index, tenant, jobs)
         return plan.results(found)
 
-    async def abatch(self, ops: Iterable[Op | Put]) -> list[Result]:
-        tenant, plan = self._plan(ops)
-        found, due = await (self._calls.awrite if plan.writes else self._calls.aread)(tenant, plan.run)
-        if due:
-            with _failing_softly(due):
-                await self._calls.awrite(tenant, lambda unit: items.refresh(unit, due))
-        return plan.results(found)
+    async def _transact(self, style: Style, tenant: str, plan: operations.Plan) -> Any:
+        """Run a plan; once more if another process has switched to other vectors meanwhile."""
+        index, queries = self._calls.index, plan.queries
+        if index is None or not queries:
+            if index is not None and plan.pending:
+                await embedding.agreed(style, index, tenant)
+            return await (style.write if plan.writes else style.read)(tenant, plan.run)
+        must = any(query.mode is Mode.VECTOR for query in queries)
+        for _ in range(_ATTEMPTS):
+            texts = [query.text or "" for query in queries]
+            plan.setting.wanted = await embedding.wanted(style, index, tenant, texts, must=must)
+            try:
+                return await (style.write if plan.writes else style.read)(tenant, plan.run)
+            except OutdatedIndexError:
+                index.agreed.pop(tenant, None)
+        raise errors.ConflictError("the vectors were switched while this search ran; search again")
 
     # One operation
 
@@ -89,9 +112,17 @@ class Store(BaseStore):
         limit: int = 10,
         offset: int = 0,
         refresh_ttl: bool | None = None,
+        **options: Unpack[SearchOptions],
     ) -> list[SearchItem]:
+        """Return the items below a prefix that a query is about, the best first; without one, the newest first.
+
+        ``mode`` is ``"hybrid"`` (words and vectors), ``"vector"`` or ``"text"``; ``min_score`` leaves out what scores
+        less; ``weights={"recency": …, "importance": …}`` let these count too; ``explain=True`` sets each item's
+        `explanation`; ``superseded`` and ``quarantined`` find those as well. See docs/reference/search.md.
+        """
         refresh = self._refreshes(refresh_ttl)
-        found: list[SearchItem] = _one(self.batch([SearchOp(namespace_prefix, filter, limit, offset, query, refresh)]))
+        op = Search(namespace_prefix, filter, limit, offset, query, refresh, options)
+        found: list[SearchItem] = _one(self.batch([op]))
         return found
 
     async def asearch(
@@ -104,11 +135,12 @@ class Store(BaseStore):
         limit: int = 10,
         offset: int = 0,
         refresh_ttl: bool | None = None,
+        **options: Unpack[SearchOptions],
     ) -> list[SearchItem]:
+        """Do what `search` does."""
         refresh = self._refreshes(refresh_ttl)
-        found: list[SearchItem] = _one(
-            await self.abatch([SearchOp(namespace_prefix, filter, limit, offset, query, refresh)])
-        )
+        op = Search(namespace_prefix, filter, limit, offset, query, refresh, options)
+        found: list[SearchItem] = _one(await self.abatch([op]))
         return found
 
     def put(
@@ -210,10 +242,14 @@ class Store(BaseStore):
 
     # The work of each, written once
 
-    def _plan(self, ops: Iterable[Op | Put]) -> tuple[str, operations.Plan]:
+    def _plan(self, ops: Iterable[Op | Put | Search]) -> tuple[str, operations.Plan]:
         scope, configurable = self._calls.scope, _ambient()
         tenant = scope.tenant_for(configurable)
-        return tenant, operations.plan(Setting(self._calls.codec, scope.subject_for(configurable)), ops)
+        index = self._calls.index
+        setting = Setting(self._calls.codec, scope.subject_for(configurable), self._calls.shelves)
+        if index is not None:
+            setting.indexed, setting.fields = True, index.spec.fields
+        return tenant, operations.plan(setting, ops)
 
     def _get(self, namespace: Prefix, key: str, refresh_ttl: bool | None) -> GetOp:  # noqa: FBT001 - LangGraph's field
         return GetOp(namespace, key, self._refreshes(refresh_ttl))

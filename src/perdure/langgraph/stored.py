@@ -15,6 +15,8 @@ from perdure.model import About
 if TYPE_CHECKING:
     from perdure.core.codec import Codec
     from perdure.core.items import Record
+    from perdure.core.search.finding import Found
+    from perdure.core.search.scores import Explanation
 
 __all__ = ["Item", "SearchItem", "item", "search_item", "value_of"]
 
@@ -53,8 +55,10 @@ class Item(BaseItem):
 class SearchItem(BaseSearchItem):
     """An item that a search has found, with its `score`."""
 
-    __slots__ = ("state",)
+    __slots__ = ("explanation", "state")
     state: State
+    explanation: Explanation | None
+    """Why it has its score, if the search was asked to explain."""
     version = Item.version
     expires_at = Item.expires_at
     about = Item.about
@@ -79,16 +83,18 @@ def item(codec: Codec, record: Record) -> Item:
     return found
 
 
-def search_item(codec: Codec, record: Record, score: float | None = None) -> SearchItem:
+def search_item(codec: Codec, given: Found, *, explain: bool) -> SearchItem:
     """Return what `search` returns."""
+    record, why = given.record, given.explanation
     found = SearchItem(
         namespace=record.namespace,
         key=record.key,
         value=value_of(codec, record),
         created_at=threads.moment(record.created_at),
         updated_at=threads.moment(record.updated_at),
-        score=score,
+        score=None if why is None else why.score,
     )
+    found.explanation = why if explain else None
     found.state = _state(record)
     return found
 

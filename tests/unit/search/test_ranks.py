@@ -136,23 +136,20 @@ def test_a_row_without_a_vector_is_worth_what_its_words_are():
 
 
 def test_fusing_adds_reciprocal_ranks():
-    assert ranks.fuse([["a", "b", "c"], ["c", "b"]]) == ["c", "b", "a"]  # 1/13 + 1/11, 1/12 + 1/12, 1/11
-    assert ranks.fuse([["a", "b"], ["b", "a"]], [2, 1]) == ["a", "b"]
-    assert ranks.fuse([]) == []
+    fused = ranks.reciprocals([["a", "b", "c"], ["c", "b"]])
+    assert fused == pytest.approx({"a": 1 / 2, "b": 11 / 12, "c": (11 / 13 + 1) / 2})
+    assert ranks.reciprocals([["a"], ["a"]]) == pytest.approx({"a": 1})
+    assert ranks.reciprocals([]) == {}
 
 
 @given(st.lists(st.lists(st.integers(0, 9), unique=True), max_size=4))
 def test_fusing_loses_none_and_keeps_the_order_of_equals(lists):
-    merged = ranks.fuse(lists)
+    fused = ranks.reciprocals(lists)
     met = list(dict.fromkeys(one for ranked in lists for one in ranked))
-    assert sorted(merged) == sorted(met)
+    assert list(fused) == met
+    assert all(0 < value <= 1 for value in fused.values())
     if len(lists) == 1:
-        assert merged == lists[0]
-
-
-def test_fusing_needs_a_weight_for_each_list():
-    with pytest.raises(ValueError, match="zip"):
-        ranks.fuse([["a"], ["b"]], [1.0])
+        assert sorted(fused, key=lambda one: -fused[one]) == lists[0]
 
 
 @given(scores, st.integers(0, 31), st.sampled_from([-math.inf, 0.25, 2.0]))

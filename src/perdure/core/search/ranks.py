@@ -13,7 +13,18 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Posting", "blend", "centre", "closeness", "fuse", "holders", "rarity", "relevance", "share", "top"]
+__all__ = [
+    "Posting",
+    "blend",
+    "centre",
+    "closeness",
+    "holders",
+    "rarity",
+    "reciprocals",
+    "relevance",
+    "share",
+    "top",
+]
 
 Id = TypeVar("Id", bound=Hashable)
 Floats = npt.NDArray[np.floating]
@@ -115,16 +126,17 @@ def blend(said: Doubles, close: Doubles) -> Doubles:
     return np.where(np.isnan(close), said, WORDS * said + (1 - WORDS) * close)
 
 
-def fuse(lists: Sequence[Sequence[Id]], weights: Sequence[float] | None = None, k: float = 10) -> list[Id]:
-    """Merge ranked lists by reciprocal rank (Cormack, Clarke and Büttcher 2009), best first.
+def reciprocals(lists: Sequence[Sequence[Id]], k: float = 10) -> dict[Id, float]:
+    """Fuse ranked lists by reciprocal rank (Cormack, Clarke and Büttcher 2009).
 
-    Equals stand in the order in which they are first met, list by list.
+    1 is the first of every list.
     """
     sums: dict[Id, float] = {}
-    for ranked, weight in zip(lists, weights or [1.0] * len(lists), strict=True):
+    most = len(lists) / (k + 1)
+    for ranked in lists:
         for rank, one in enumerate(ranked, start=1):
-            sums[one] = sums.get(one, 0.0) + weight / (k + rank)
-    return sorted(sums, key=lambda one: -sums[one])
+            sums[one] = sums.get(one, 0.0) + 1 / (k + rank) / most
+    return sums
 
 
 def top(scores: Doubles, most: int, floor: float = -math.inf) -> npt.NDArray[np.intp]:

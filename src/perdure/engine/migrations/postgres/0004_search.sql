@@ -2,7 +2,7 @@
 
 ALTER TABLE items
     ADD COLUMN hidden bigint NOT NULL DEFAULT 0,   -- 1 superseded, 2 quarantined, 3 both: only for who asks
-    ADD COLUMN embedded bigint DEFAULT -1,         -- the embedding its vectors are of; 0 none; -1 not asked for; NULL pending
+    ADD COLUMN embedded bigint DEFAULT -1,         -- 1 has vectors; 0 nothing to embed; -1 not asked for; NULL pending
     ADD COLUMN fields text,                        -- the paths it is found by, JSON; [] none, NULL those of the index
     ADD COLUMN about text;                         -- kind, source, confidence, …, JSON
 
@@ -17,8 +17,10 @@ CREATE TABLE embeddings (
     model text NOT NULL,
     dims bigint NOT NULL,
     metric text NOT NULL,
+    fields text NOT NULL,                    -- the paths of the texts, JSON
     state text NOT NULL,
     created_at bigint NOT NULL,
+    middle real[],                           -- the mean of vectors of texts about this and that
     PRIMARY KEY (tenant, number)
 );
 

@@ -13,7 +13,7 @@ CREATE TABLE items_with_search (
     expires_at INTEGER,
     ttl INTEGER,                             -- how far a read moves expires_at
     hidden INTEGER NOT NULL DEFAULT 0,       -- 1 superseded, 2 quarantined, 3 both: only for who asks
-    embedded INTEGER,                        -- the embedding its vectors are of; 0 none; -1 not asked for; NULL pending
+    embedded INTEGER,                        -- 1 has vectors; 0 nothing to embed; -1 not asked for; NULL pending
     fields TEXT,                             -- the paths it is found by, JSON; [] none, NULL those of the index
     about TEXT,                              -- kind, source, confidence, …, JSON
     projection TEXT NOT NULL,
@@ -41,8 +41,10 @@ CREATE TABLE embeddings (
     model TEXT NOT NULL,
     dims INTEGER NOT NULL,
     metric TEXT NOT NULL,
+    fields TEXT NOT NULL,                    -- the paths of the texts, JSON
     state TEXT NOT NULL,
     created_at INTEGER NOT NULL,
+    middle BLOB,                             -- the mean of vectors of texts about this and that
     PRIMARY KEY (tenant, number)
 ) STRICT, WITHOUT ROWID;
 

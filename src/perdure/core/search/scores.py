@@ -1,0 +1,234 @@
+"""Scores: what each item of a shelf is worth to a query, and why."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from perdure.core.search import ranks, segments, shelves
+
+__all__ = ["Explanation", "Fusion", "Mode", "Query", "Scored", "scored"]
+
+Array = npt.NDArray[Any]
+HALF_LIFE: Final = 30 * 86_400_000_000
+"""Microseconds in which what recency is worth halves."""
+_DEPTH: Final = 1000
+"""Places of a ranked list that count when lists are fused by rank."""
+
+
+class Mode(enum.StrEnum):
+    """What a search goes by."""
+
+    HYBRID = "hybrid"
+    VECTOR = "vector"
+    TEXT = "text"
+
+
+class Fusion(enum.StrEnum):
+    """How a hybrid search makes one order of two."""
+
+    SCORES = "scores"
+    RANKS = "ranks"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for: terms, a vector of length 1 (None: there is none), and what else counts.
+
+    `middle` is the embedder's own (see `ranks.centre`).
+    """
+
+    terms: tuple[str, ...]
+    vector: Array | None = None
+    middle: Array | None = None
+    mode: Mode = Mode.HYBRID
+    fusion: Fusion = Fusion.SCORES
+    recency: float = 0.0
+    importance: float = 0.0
+    now: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an item has its score: its parts, each None if it took no part.
+
+    `words`: how much of the query's terms it says, from 0 to 1; `terms`: which. `cosine` is that of its best vector,
+    and `closeness` the same seen from the middle of the namespace, from 0 to 1. `recency` and `importance` lie between
+    0 and 1 and count by the weights that were given.
+    """
+
+    score: float
+    words: float | None
+    terms: tuple[str, ...]
+    cosine: float | None
+    closeness: float | None
+    recency: float | None
+    importance: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """The rows of a shelf, part after part, with their scores; -inf: not found at all."""
+
+    query: Query
+    parts: tuple[segments.Part, ...]
+    scores: Array
+    said: Array
+    cosine: Array
+    close: Array
+
+    def order(self, most: int | None, floor: float) -> list[int]:
+        """Return the rows of the best scores, the best first; of equals, the newest first."""
+        rows = np.flatnonzero((self.scores >= floor) & np.isfinite(self.scores))
+        if most is not None and most < len(rows):
+            least = np.partition(self.scores[rows], -most)[-most]
+            rows = rows[self.scores[rows] >= least]
+        ids, updated = _column(self.parts, "ids"), _column(self.parts, "updated")
+        found: list[int] = rows[np.lexsort((-ids[rows], -updated[rows], -self.scores[rows]))].tolist()
+        return found if most is None else found[:most]
+
+    def ids(self, rows: Sequence[int]) -> list[int]:
+        """Return the ids of rows."""
+        found: list[int] = _column(self.parts, "ids")[list(rows)].tolist()
+        return found
+
+    def explain(self, row: int) -> Explanation:
+        """Return why a row has its score."""
+        query = self.query
+        part, at = self._place(row)
+        return Explanation(
+            score=float(self.scores[row]),
+            words=None if query.mode is Mode.VECTOR else float(self.said[row]),
+            terms=() if query.mode is Mode.VECTOR else tuple(t for t in query.terms if _holds(part.segment, t, at)),
+            cosine=_known(self.cosine[row]),
+            closeness=_known(self.close[row]),
+            recency=float(_recency(part.segment.updated[at], query.now)) if query.recency else None,
+            importance=float(part.segment.importance[at]) if query.importance else None,
+        )
+
+    def _place(self, row: int) -> tuple[segments.Part, int]:
+        for part in self.parts:
+            if row < len(part.segment.ids):
+                return part, row
+            row -= len(part.segment.ids)
+        raise IndexError(row)
+
+
+def scored(shelf: shelves.Shelf, query: Query) -> Scored:
+    """Return what every item of a shelf is worth to a query."""
+    parts = shelf.parts
+    alive = _joined([part.alive for part in parts], np.bool_)
+    said = _said(parts, query.terms) if query.mode is not Mode.VECTOR else np.zeros(len(alive))
+    cosine, close = _closeness(parts, query)
+    scores = _weighted(_fused(query, said, cosine, close), parts, query)
+    scores[~alive] = -math.inf
+    return Scored(query, parts, scores, said, cosine, close)
+
+
+def _said(parts: Sequence[segments.Part], terms: Sequence[str]) -> Array:
+    postings = [[part.segment.posting(term) for term in terms] for part in parts]
+    held = [0] * len(terms)
+    for of_part, part in zip(postings, parts, strict=True):
+        for at, posting in enumerate(of_part):
+            held[at] += 0 if posting is None else ranks.holders(posting, part.alive)
+    living = sum(part.living for part in parts)
+    weights = ranks.rarity(held, living)
+    mean = sum(part.length for part in parts) / max(living, 1)
+    found = [
+        ranks.relevance(of_part, weights, part.segment.lengths, part.alive, mean)
+        for of_part, part in zip(postings, parts, strict=True)
+    ]
+    return ranks.share(_joined(found, np.float64), weights)
+
+
+def _closeness(parts: Sequence[segments.Part], query: Query) -> tuple[Array, Array]:
+    """Return for each row the cosine of its best vector, as it is and seen from the middle; NaN: it has none."""
+    rows = sum(len(part.segment.ids) for part in parts)
+    if query.vector is None or query.mode is Mode.TEXT:
+        return np.full(rows, np.nan), np.full(rows, np.nan)
+    wanted = query.vector
+    cosine = _joined([_best(part, lambda vectors: vectors @ wanted) for part in parts], np.float64)
+    if query.mode is Mode.VECTOR:
+        return cosine, np.full(rows, np.nan)
+    total, count = _total(parts, len(wanted))
+    middle = ranks.centre(total, count, query.middle)
+    close = [_best(part, lambda vectors: ranks.closeness(vectors, wanted, middle)) for part in parts]
+    return cosine, _joined(close, np.float64)
+
+
+def _total(parts: Sequence[segments.Part], dims: int) -> tuple[Array, int]:
+    totals = [part.total for part in parts if len(part.segment.owners)]
+    count = sum(int(np.count_nonzero(part.alive[part.segment.owners])) for part in parts)
+    return (np.sum(totals, axis=0) if totals else np.zeros(dims)), count
+
+
+def _best(part: segments.Part, measure: Callable[[Array], Array]) -> Array:
+    """Return the best of each row's vectors."""
+    owners = part.segment.owners
+    best = np.full(len(part.segment.ids), np.nan)
+    if len(owners):
+        starts = np.flatnonzero(np.diff(owners, prepend=-1))
+        best[owners[starts]] = np.maximum.reduceat(measure(part.segment.vectors), starts)
+    return best
+
+
+def _fused(query: Query, said: Array, cosine: Array, close: Array) -> Array:
+    match query.mode:
+        case Mode.TEXT:
+            return np.where(said > 0, said, -math.inf)
+        case Mode.VECTOR:
+            return np.where(np.isnan(cosine), -math.inf, cosine)
+        case Mode.HYBRID:
+            found = ranks.blend(said, close) if query.fusion is Fusion.SCORES else _by_rank(said, close)
+            return np.where(np.isnan(close) & (said <= 0), -math.inf, found)
+        case _:
+            assert_never(query.mode)
+
+
+def _by_rank(said: Array, close: Array) -> Array:
+    """Return reciprocal ranks fused, as a share of what the first of both lists has."""
+    said, close = np.where(said > 0, said, -math.inf), np.nan_to_num(close, nan=-math.inf)
+    lists = [ranks.top(found, _DEPTH, floor=0.0).tolist() for found in (said, close)]
+    fused = np.zeros(len(said))
+    for row, value in ranks.reciprocals(lists).items():
+        fused[row] = value
+    return fused
+
+
+def _weighted(scores: Array, parts: Sequence[segments.Part], query: Query) -> Array:
+    if not query.recency and not query.importance:
+        return scores
+    recency = _recency(_column(parts, "updated"), query.now)
+    more = query.recency * recency + query.importance * _column(parts, "importance")
+    weighted: Array = (scores + more) / (1 + query.recency + query.importance)
+    return weighted
+
+
+def _recency(updated: Array, now: int) -> Array:
+    left: Array = np.exp2(-np.maximum(now - updated, 0) / HALF_LIFE)
+    return left
+
+
+def _holds(segment: segments.Segment, term: str, row: int) -> bool:
+    posting = segment.posting(term)
+    return posting is not None and bool((posting.rows == row).any())
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _column(parts: Sequence[segments.Part], name: str) -> Array:
+    return _joined([getattr(part.segment, name) for part in parts], np.int64)
+
+
+def _joined(arrays: Sequence[Array], kind: Any) -> Array:
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=kind)

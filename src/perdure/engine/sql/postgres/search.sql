@@ -1,0 +1,54 @@
+-- Search, where it is said differently here: :ids is a JSON list; LIMIT keeps the planner from reading all instead.
+-- Transactions end in another order than they begin, so the mark is the oldest that may still be under way.
+
+-- name: item_changes_mark
+SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, coalesce((
+    SELECT CASE WHEN item IS NULL THEN tx ELSE 0 END FROM item_changes WHERE tenant = :tenant ORDER BY tx, n LIMIT 1
+), 0);
+
+-- name: item_changes_since
+SELECT n, item FROM item_changes
+WHERE tenant = :tenant AND tx >= :mark AND namespace >= :low AND namespace < :high AND item IS NOT NULL
+ORDER BY tx, n LIMIT :limit;
+
+-- Nobody retires it before this transaction has ended.
+-- name: embedding_hold
+SELECT state FROM embeddings WHERE tenant = :tenant AND number = :number FOR SHARE;
+
+-- name: items_to_shelve
+SELECT i.id, i.updated_at, i.fields, i.projection
+FROM jsonb_array_elements_text(:ids::jsonb) WITH ORDINALITY j (id, place)
+CROSS JOIN LATERAL (
+    SELECT id, updated_at, fields, projection FROM items
+    WHERE tenant = :tenant AND id = j.id::bigint AND namespace >= :low AND namespace < :high LIMIT 1
+) i
+ORDER BY j.place;
+
+-- name: item_vectors_of
+SELECT v.item, v.vector
+FROM jsonb_array_elements_text(:ids::jsonb) WITH ORDINALITY j (id, place)
+CROSS JOIN LATERAL (
+    SELECT item, place, vector FROM item_vectors
+    WHERE tenant = :tenant AND item = j.id::bigint AND number = :number ORDER BY place LIMIT 10000
+) v
+ORDER BY j.place, v.place;
+
+-- name: items_living
+SELECT i.id, i.projection
+FROM jsonb_array_elements_text(:ids::jsonb) WITH ORDINALITY j (id, place)
+CROSS JOIN LATERAL (
+    SELECT id, projection FROM items
+    WHERE tenant = :tenant AND id = j.id::bigint AND namespace >= :low AND namespace < :high
+        AND (expires_at IS NULL OR expires_at > :now) AND (hidden = 0 OR (hidden & :shown) = hidden) LIMIT 1
+) i
+ORDER BY j.place;
+
+-- name: items_found
+SELECT i.id, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.ttl, i.about, i.value
+FROM jsonb_array_elements_text(:ids::jsonb) WITH ORDINALITY j (id, place)
+CROSS JOIN LATERAL (
+    SELECT id, namespace, key, version, created_at, updated_at, expires_at, ttl, about, value FROM items
+    WHERE tenant = :tenant AND id = j.id::bigint AND namespace >= :low AND namespace < :high
+        AND (expires_at IS NULL OR expires_at > :now) AND (hidden = 0 OR (hidden & :shown) = hidden) LIMIT 1
+) i
+ORDER BY j.place;

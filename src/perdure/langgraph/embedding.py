@@ -1,0 +1,123 @@
+"""Embedding: making vectors of what is stored and of what is looked for, in either style."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perdure import errors
+from perdure.core.search import embeddings
+from perdure.langgraph.indexing import Index, Vector
+from perdure.langgraph.styles import Style
+
+__all__ = ["Wanted", "agreed", "embed", "wanted"]
+
+_log = logging.getLogger(__name__)
+_AT_ONCE = 64
+"""Texts that an embedder is given at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """Queries as vectors of length 1, by their texts; none where the embedder failed."""
+
+    number: int
+    vectors: dict[str, Any]
+    middle: Any = None
+
+
+async def agreed(style: Style, index: Index, tenant: str) -> int:
+    """Return the number of the embedding that makes a tenant's vectors. Raises EmbeddingModelError."""
+    known = index.agreed.get(tenant)
+    if known is None:
+        found = embeddings.active(await style.read(tenant, embeddings.everyone))
+        if found is None:
+            found = await style.write(tenant, lambda unit: embeddings.agree(unit, index.spec))
+        if found.spec != index.spec:
+            raise embeddings.refusal(tenant, found.spec, index.spec)
+        index.agreed[tenant] = known = found.number
+        index.middle = index.middle or found.middle
+    return known
+
+
+async def embed(style: Style, index: Index, tenant: str, jobs: Sequence[embeddings.Job]) -> int:
+    """Make and store the vectors of items; those whose embedder fails stay pending. Return how many have them now."""
+    number = await agreed(style, index, tenant)
+    try:
+        made = await documents(style, index, itertools.chain.from_iterable(job.texts(index.spec) for job in jobs))
+    except errors.EmbedderError as error:
+        _log.warning("%d items are stored and wait for their vectors: %s", len(jobs), error)
+        return 0
+    found = [(job, [made[text] for text in job.texts(index.spec)]) for job in jobs]
+    kept = await style.write(tenant, lambda unit: embeddings.keep_all(unit, number, found))
+    if kept < len(jobs):
+        index.agreed.pop(tenant, None)  # another text came first, or another model
+    return kept
+
+
+async def documents(style: Style, index: Index, given: Iterable[str]) -> dict[str, Vector]:
+    """Return the vectors of texts, each text embedded once. Raises EmbedderError."""
+    texts = list(dict.fromkeys(given))
+    made: dict[str, Vector] = {}
+    for at in range(0, len(texts), _AT_ONCE):
+        some = texts[at : at + _AT_ONCE]
+        try:
+            found = await style.documents(index.embedder, some)
+        except Exception as error:  # whatever a provider raises
+            raise _failed(index, error) from error
+        made.update(zip(some, index.vectors(found, len(some)), strict=True))
+    return made
+
+
+async def wanted(style: Style, index: Index, tenant: str, texts: Iterable[str], *, must: bool) -> Wanted:
+    """Return the vectors of queries. If the embedder fails they are left out, or `must` be: raises EmbedderError."""
+    number = await agreed(style, index, tenant)
+    found: dict[str, Any] = {}
+    for text in dict.fromkeys(texts):
+        try:
+            found[text] = await _query(style, index, text)
+        except errors.EmbedderError as error:
+            if must:
+                raise
+            _log.warning("a search goes by words only: %s", error)
+    middle = await _middle(style, index, tenant, number) if found else None
+    return Wanted(number, found, middle)
+
+
+async def _query(style: Style, index: Index, text: str) -> Any:
+    try:
+        found = await style.query(index.embedder, text)
+    except Exception as error:  # whatever a provider raises
+        raise _failed(index, error) from error
+    return _unit(index.vectors([found], 1)[0])
+
+
+async def _middle(style: Style, index: Index, tenant: str, number: int) -> Any:
+    """Return what the embedder gives to any text; asked for once, and kept with the tenant's embedding."""
+    if index.middle is None:
+        try:
+            made = await documents(style, index, embeddings.ABOUT_THIS_AND_THAT)
+        except errors.EmbedderError:
+            return None
+        middle = array("f", np.mean([_unit(one) for one in made.values()], axis=0).astype("<f4").tobytes())
+        await style.write(tenant, lambda unit: embeddings.set_middle(unit, number, middle))
+        index.middle = middle.tobytes()
+    return np.frombuffer(index.middle, dtype="<f4")
+
+
+def _unit(vector: Vector) -> Any:
+    found = np.frombuffer(vector, dtype="<f4")
+    return found / (np.linalg.norm(found) or 1)
+
+
+def _failed(index: Index, error: Exception) -> errors.EmbedderError:
+    return errors.EmbedderError(
+        f"the embedder {index.spec.model} failed with {type(error).__name__}; what was stored is kept and found by its "
+        "words. Repeat when it works again: 'perdure items reindex' makes the vectors that are missing"
+    )

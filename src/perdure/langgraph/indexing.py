@@ -1,0 +1,118 @@
+"""The index of a memory: the embedder, what it reads of an item, and whether a tenant's vectors are its own."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import ensure_embeddings
+
+from perdure import errors
+from perdure.core.search import embeddings, texts
+
+__all__ = ["Index"]
+
+_log = logging.getLogger(__name__)
+_KEYS: Final = ("embed", "dims", "fields", "model")
+_NAMES: Final = ("model", "model_name", "model_id", "deployment")
+_PROBE: Final = "dimensions"
+Vector: TypeAlias = "array[float]"
+
+
+class Index:
+    """An embedder with LangGraph's `IndexConfig`: ``embed``, ``dims``, ``fields``; and ``model``, a name for it.
+
+    ``embed`` may be ``"local"``: a model that works without a network, with 384 dimensions.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        if not isinstance(config, Mapping) or not set(config) <= set(_KEYS) or config.get("embed") is None:
+            raise errors.ConfigurationError(
+                f"index= is a dict of {', '.join(_KEYS)}, of which 'embed' must be there, not {config!r}"
+            )
+        given = config["embed"]
+        self.embedder = _embedder(given)
+        dims = config.get("dims", getattr(self.embedder, "dims", None))
+        if type(dims) is not int or not 0 < dims <= embeddings.MOST_DIMS:
+            raise errors.ConfigurationError(f"index['dims'] is a number from 1 to {embeddings.MOST_DIMS}, not {dims!r}")
+        self.spec = embeddings.Spec(_model(config, given, self.embedder), dims, _fields(config.get("fields")))
+        self.agreed: dict[str, int] = {}
+        """For each tenant whose vectors are this embedder's: the number of its embedding."""
+        self.middle: bytes | None = None
+        """See `core.search.embeddings.Embedding`."""
+
+    def check(self) -> None:
+        """Raise ConfigurationError if the embedder makes vectors of another length; say nothing if it fails."""
+        try:
+            found = self.embedder.embed_documents([_PROBE])
+            length = len(found[0])
+        except Exception as error:  # noqa: BLE001 - whatever a provider raises; the first use will say more
+            _log.info("the embedder %s was not asked for its dimensions: %s", self.spec.model, type(error).__name__)
+            return
+        self._refuse(length)
+
+    def _refuse(self, length: int) -> None:
+        if length != self.spec.dims:
+            raise errors.ConfigurationError(
+                f"the index has {self.spec.dims} dimensions, and its embedder {self.spec.model} makes vectors of "
+                f"{length}; say index={{'dims': {length}, …}}, or name another embedder"
+            )
+
+    def vectors(self, found: Sequence[Sequence[float]], count: int) -> list[Vector]:
+        """Return what an embedder has made, checked. Raises ConfigurationError or EmbedderError."""
+        if len(found) != count:
+            raise errors.EmbedderError(f"the embedder {self.spec.model} gave {len(found)} vectors for {count} texts")
+        return [self._vector(one) for one in found]
+
+    def _vector(self, given: Sequence[float]) -> Vector:
+        self._refuse(len(given))
+        made = np.asarray(given, dtype="<f4")
+        if not np.isfinite(made).all():
+            raise errors.EmbedderError(f"the embedder {self.spec.model} gave a vector that holds NaN or infinity")
+        return array("f", made.tobytes())
+
+
+def _embedder(given: object) -> Embeddings:
+    if given == "local":
+        found: Embeddings = importlib.import_module("perdure.langgraph.local").LocalEmbeddings()
+        return found
+    try:
+        return ensure_embeddings(given)  # type: ignore[arg-type]
+    except (ImportError, ValueError) as error:
+        raise errors.ConfigurationError(f"index['embed']: {error}") from error
+
+
+def _model(config: Mapping[str, Any], given: object, embedder: Embeddings) -> str:
+    """Return a name that tells one embedder from another in every process."""
+    named = config.get("model")
+    if named is not None:
+        return embeddings.check_model(named)
+    if isinstance(given, str) and given != "local":
+        return embeddings.check_model(given)
+    if isinstance(given, Embeddings):
+        return _described(given)
+    return (
+        embeddings.check_model(getattr(given, "__qualname__", type(given).__name__))
+        if given != "local"
+        else (_described(embedder))
+    )
+
+
+def _described(embedder: Embeddings) -> str:
+    told = (getattr(embedder, name, None) for name in _NAMES)
+    name = next((one for one in told if isinstance(one, str) and one), None)
+    kind = type(embedder).__name__
+    return embeddings.check_model(f"{kind}:{name}" if name else kind)
+
+
+def _fields(given: object) -> tuple[str, ...]:
+    if given is None:
+        return texts.WHOLE
+    if not isinstance(given, list | tuple) or not given or not all(isinstance(path, str) for path in given):
+        raise errors.ConfigurationError("index['fields'] is a list of paths such as ['text', 'tags[*]'], or None")
+    return tuple(given)

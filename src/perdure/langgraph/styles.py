@@ -1,0 +1,90 @@
+"""Styles: calling and waiting, so that what takes several steps is written once.
+
+A flow is a coroutine over a `Style`. With `Blocking` nothing in it suspends, and `drive` runs it to its end; with
+`Awaiting` the event loop does.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from langchain_core.embeddings import Embeddings
+
+from perdure.langgraph.calls import Calls, Job
+
+__all__ = ["Awaiting", "Blocking", "Style"]
+
+T = TypeVar("T")
+
+
+class Style(Protocol):
+    """How a flow reaches the database and the embedder."""
+
+    async def read(self, tenant: str, job: Job[T]) -> T:
+        """Run a job that changes nothing."""
+
+    async def write(self, tenant: str, job: Job[T]) -> T:
+        """Run a job; it is on disk when this returns."""
+
+    async def survey(self, job: Job[T]) -> T:
+        """Run a job that looks at the items of every tenant."""
+
+    async def documents(self, embedder: Embeddings, texts: list[str]) -> list[list[float]]:
+        """Embed texts that are stored."""
+
+    async def query(self, embedder: Embeddings, text: str) -> list[float]:
+        """Embed a text that is looked for."""
+
+
+class Blocking:
+    """Calls that block."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def read(self, tenant: str, job: Job[T]) -> T:
+        """Run a job that changes nothing."""
+        return self._calls.read(tenant, job)
+
+    async def write(self, tenant: str, job: Job[T]) -> T:
+        """Run a job; it is on disk when this returns."""
+        return self._calls.write(tenant, job)
+
+    async def survey(self, job: Job[T]) -> T:
+        """Run a job that looks at the items of every tenant."""
+        return self._calls.survey(job)
+
+    async def documents(self, embedder: Embeddings, texts: list[str]) -> list[list[float]]:
+        """Embed texts that are stored."""
+        return embedder.embed_documents(texts)
+
+    async def query(self, embedder: Embeddings, text: str) -> list[float]:
+        """Embed a text that is looked for."""
+        return embedder.embed_query(text)
+
+
+class Awaiting:
+    """Calls that are awaited."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def read(self, tenant: str, job: Job[T]) -> T:
+        """Run a job that changes nothing."""
+        return await self._calls.aread(tenant, job)
+
+    async def write(self, tenant: str, job: Job[T]) -> T:
+        """Run a job; it is on disk when this returns."""
+        return await self._calls.awrite(tenant, job)
+
+    async def survey(self, job: Job[T]) -> T:
+        """Run a job that looks at the items of every tenant."""
+        return await self._calls.asurvey(job)
+
+    async def documents(self, embedder: Embeddings, texts: list[str]) -> list[list[float]]:
+        """Embed texts that are stored."""
+        return await embedder.aembed_documents(texts)
+
+    async def query(self, embedder: Embeddings, text: str) -> list[float]:
+        """Embed a text that is looked for."""
+        return await embedder.aembed_query(text)
