@@ -148,7 +148,7 @@ def test_the_glossary_has_every_word_once_and_in_both_languages():
 
 def test_the_page_of_dependencies_gives_the_bounds_of_the_project_file():
     page = next(path for path in DECISIONS if path.stem.endswith("-dependencies")).read_text()
-    named = dict(re.findall(r"([a-z-]+) ≥ ([\d.]+)", page))
+    named = dict(re.findall(r"([a-z][a-z0-9-]+) ≥ ([\d.]+)", page))
     extras = PROJECT["project"]["optional-dependencies"].values()
     lines = [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]
     bounds = [Requirement(line) for line in lines]

@@ -114,6 +114,7 @@ def test_no_statement_reads_a_whole_table_but_the_few_that_must(engine, name):
 
 
 TABLES = {
-    "threads", "thread_tags", "spaces", "checkpoints", "writes", "staged_writes", "logs", "entries", "digests", "items", "embeddings", "item_vectors", "item_changes", "v",
+    "threads", "thread_tags", "spaces", "checkpoints", "writes", "staged_writes", "logs", "entries", "digests", "items",
+    "embeddings", "item_vectors", "item_changes", "v",
     "c", "e", "i", "t", "w", "g", "l",
 }  # fmt: skip
