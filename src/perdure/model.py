@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-__all__ = ["About", "Address", "ChannelStats", "Page", "Source", "Thread", "ThreadStats"]
+__all__ = ["About", "Address", "ChannelStats", "Page", "Reindexed", "Source", "Thread", "ThreadStats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,16 @@ class About:
     valid_to: datetime | None = None
     superseded_by: str | None = None
     quarantined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """What making vectors anew has done. `switched`: searches use another model than before."""
+
+    model: str
+    dims: int
+    embedded: int
+    switched: bool
 
 
 @dataclass(frozen=True, slots=True)

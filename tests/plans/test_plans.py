@@ -100,7 +100,7 @@ def test_a_hot_statement_scans_no_table_and_sorts_nothing(engine, analysed, name
         assert "AUTOMATIC" not in step
 
 
-WHOLE = {"expiring", "tenants", "totals", "quick_check", "unembedded"}
+WHOLE = {"expiring", "tenants", "totals", "quick_check", "unembedded", "vectors_drop", "items_switched"}
 """Parts of names of statements that go over a whole table, or a whole tenant, because that is their task."""
 
 

@@ -81,7 +81,7 @@ ALWAYS = {name for name, (index, _) in HOT.items() if index == "checkpoints_pkey
 
 CONTROL = {"thread_by_title": "SELECT thread FROM threads WHERE title = 'A title'"}
 
-WHOLE = {"expiring", "tenants", "totals", "row_counts", "unembedded"}
+WHOLE = {"expiring", "tenants", "totals", "row_counts", "unembedded", "vectors_drop", "items_switched", "namespace_"}
 """Parts of names of statements that go over a whole table, or a whole tenant, because that is their task."""
 
 GIVEN = {
@@ -135,6 +135,12 @@ OTHERS = {
     "item_changes_since": {"mark": 2**40},
     "embedding_": {"fields": "[]", "state": "active", "middle": "{0.5}"},
     "namespaces_": {"low": "\x1f", "high": "\x20"},
+    "namespace_": {
+        "low": "\x1fnamespace-7\x1f",
+        "high": "\x1fnamespace-7\x20",
+        "source": "\x1fnamespace-7\x1f",
+        "target": "\x1fnamespace-8\x1f",
+    },
     "write_context": {"parent": b"\5" * 16},
     "thread_copy": {"target": "thread-0"},
 }

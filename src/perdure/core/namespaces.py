@@ -18,7 +18,21 @@ from perdure.core import ids
 if TYPE_CHECKING:
     from perdure.core.unit import Unit
 
-__all__ = ["WILDCARD", "Condition", "End", "check", "check_path", "matches", "pack", "page", "span", "unpack"]
+__all__ = [
+    "WILDCARD",
+    "Condition",
+    "End",
+    "check",
+    "check_path",
+    "copy",
+    "counts",
+    "matches",
+    "move",
+    "pack",
+    "page",
+    "span",
+    "unpack",
+]
 
 DEEPEST = 20
 """Labels in a namespace."""
@@ -143,3 +157,56 @@ def _lead(conditions: Iterable[Condition]) -> tuple[str, ...]:
             lead = path[: path.index(WILDCARD)] if WILDCARD in path else path
             longest = max(longest, lead, key=len)
     return longest
+
+
+async def counts(unit: Unit, prefix: Sequence[str], *, max_depth: int | None) -> dict[tuple[str, ...], int]:
+    """Return how many items are in each namespace with a prefix, in order; cut to `max_depth`, those below together."""
+    low, high = span(prefix)
+    found: dict[tuple[str, ...], int] = {}
+    for packed, number in await unit.all("namespace_counts", low=low, high=high, now=unit.now):
+        cut = unpack(packed)[:max_depth]
+        found[cut] = found.get(cut, 0) + number
+    return found
+
+
+async def move(unit: Unit, source: tuple[str, ...], target: tuple[str, ...]) -> int:
+    """Give the items of a namespace, and of those below it, another beginning; return how many.
+
+    Raises InvalidNamespaceError, or ConflictError if an item is in the way: then nothing is moved.
+    """
+    places = await _prepared(unit, source, target)
+    moved = await unit.run("namespace_move", **places)
+    await unit.post("namespace_move_versions", **places)
+    return moved
+
+
+async def copy(unit: Unit, source: tuple[str, ...], target: tuple[str, ...]) -> int:
+    """Store the items of a namespace, and of those below it, a second time, with their vectors; return how many.
+
+    The copies begin at version 1. Raises what `move` raises.
+    """
+    places = await _prepared(unit, source, target)
+    copied = await unit.run("namespace_copy", **places, now=unit.now)
+    await unit.post("namespace_copy_vectors", **places)
+    return copied
+
+
+async def _prepared(unit: Unit, source: tuple[str, ...], target: tuple[str, ...]) -> dict[str, object]:
+    shorter = min(len(source), len(target))
+    if source[:shorter] == target[:shorter]:
+        raise errors.InvalidNamespaceError(
+            f"{source!r} and {target!r} are one within the other; go by way of a third namespace"
+        )
+    low, high = span(source)
+    deepest = max((len(labels) for labels in await counts(unit, source, max_depth=None)), default=0)
+    if deepest - len(source) + len(target) > DEEPEST:
+        raise errors.InvalidNamespaceError(f"namespaces would have more than {DEEPEST} labels below {target!r}")
+    for bounds in ((low, high), span(target)):
+        await unit.post("namespace_clear", low=bounds[0], high=bounds[1], now=unit.now)
+    places: dict[str, object] = {"source": low, "target": pack(target), "low": low, "high": high}
+    if clash := await unit.one("namespace_clashes", **places):
+        raise errors.ConflictError(
+            f"the item {clash[1]!r} is in {unpack(clash[0])!r} already; remove it or take another target. "
+            "Nothing was changed."
+        )
+    return places

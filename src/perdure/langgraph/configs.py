@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.checkpoint.base import EXCLUDED_METADATA_KEYS, CheckpointMetadata
 
 from perdure import errors
 from perdure.core import ids
 from perdure.model import Address
 
-__all__ = ["Scope", "address", "config_of", "is_addressed", "metadata_of"]
+__all__ = ["Scope", "address", "ambient", "config_of", "is_addressed", "metadata_of"]
 
 LONGEST_NAMESPACE = 4096
 _OURS = {"tenant_id", "subject_id"}
@@ -72,6 +73,11 @@ def _bound(what: str, bound: str, asked: object) -> errors.InvalidIdError:
         f"this view is bound to {bound!r}, and {what} {asked!r} was named; take a view of the memory itself for the "
         f"other one (memory.scope({what}=…)), or leave {what}_id out of the run"
     )
+
+
+def ambient() -> Mapping[str, Any]:
+    """Return the `configurable` of the run that this call is part of; nothing outside of one."""
+    return (var_child_runnable_config.get() or {}).get("configurable") or {}
 
 
 def address(scope: Scope, config: RunnableConfig) -> Address:

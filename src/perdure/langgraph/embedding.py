@@ -16,7 +16,7 @@ from perdure.core.search import embeddings
 from perdure.langgraph.indexing import Index, Vector
 from perdure.langgraph.styles import Style
 
-__all__ = ["Wanted", "agreed", "embed", "wanted"]
+__all__ = ["Wanted", "agreed", "embed", "vectors_of", "wanted"]
 
 _log = logging.getLogger(__name__)
 _AT_ONCE = 64
@@ -50,15 +50,23 @@ async def embed(style: Style, index: Index, tenant: str, jobs: Sequence[embeddin
     """Make and store the vectors of items; those whose embedder fails stay pending. Return how many have them now."""
     number = await agreed(style, index, tenant)
     try:
-        made = await documents(style, index, itertools.chain.from_iterable(job.texts(index.spec) for job in jobs))
+        found = await vectors_of(style, index, jobs)
     except errors.EmbedderError as error:
         _log.warning("%d items are stored and wait for their vectors: %s", len(jobs), error)
         return 0
-    found = [(job, [made[text] for text in job.texts(index.spec)]) for job in jobs]
     kept = await style.write(tenant, lambda unit: embeddings.keep_all(unit, number, found))
     if kept < len(jobs):
         index.agreed.pop(tenant, None)  # another text came first, or another model
     return kept
+
+
+async def vectors_of(
+    style: Style, index: Index, jobs: Sequence[embeddings.Job]
+) -> list[tuple[embeddings.Job, list[Vector]]]:
+    """Return the vectors of items. Raises EmbedderError."""
+    texts = [job.texts(index.spec) for job in jobs]
+    made = await documents(style, index, itertools.chain.from_iterable(texts))
+    return [(job, [made[text] for text in some]) for job, some in zip(jobs, texts, strict=True)]
 
 
 async def documents(style: Style, index: Index, given: Iterable[str]) -> dict[str, Vector]:

@@ -15,6 +15,7 @@ from perdure.core.codec import Codec
 from perdure.core.search import embeddings, finding
 from perdure.core.unit import Unit
 from perdure.langgraph import putting, searching, stored
+from perdure.langgraph.arranging import check_depth
 from perdure.langgraph.calls import Job
 from perdure.langgraph.putting import Put, Setting, check_key
 from perdure.langgraph.searching import Search, Sought
@@ -164,9 +165,7 @@ def _best(setting: Setting, found: Sought) -> Job[list[finding.Found]]:
 def _list_namespaces(op: ListNamespacesOp) -> Step:
     conditions = [_condition(given) for given in op.match_conditions or ()]
     limit, offset = _bounds(op.limit, op.offset)
-    depth = op.max_depth
-    if depth is not None and not (type(depth) is int and depth > 0):
-        raise errors.InvalidLimitError(f"max_depth must be a whole number from 1, or None, not {depth!r}")
+    depth = check_depth(op.max_depth)
     return Step(
         lambda unit: namespaces.page(unit, conditions, max_depth=depth, limit=limit, offset=offset), lambda found: found
     )

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, Unpack
 
-from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.store.base import (
     NOT_PROVIDED,
     BaseStore,
@@ -31,8 +30,11 @@ from perdure.core.search.scores import Mode
 from perdure.engine import drive
 from perdure.langgraph import embedding
 from perdure.langgraph import ops as operations
+from perdure.langgraph.arranging import Arranging
 from perdure.langgraph.calls import Calls, Job
+from perdure.langgraph.configs import ambient
 from perdure.langgraph.putting import Put, PutOptions, Setting
+from perdure.langgraph.reindexing import Reindexing
 from perdure.langgraph.searching import Search, SearchOptions
 from perdure.langgraph.styles import Awaiting, Blocking, Style
 
@@ -44,7 +46,7 @@ Prefix = tuple[str, ...]
 Index = Literal[False] | list[str] | None
 
 
-class Store(BaseStore):
+class Store(Arranging, Reindexing, BaseStore):
     """Keeps the items of a `Memory`. Made by it, as `memory.store`; safe to share.
 
     Inside a run the tenant is the one that the run's config names. `ttl_config` may be set, as LangGraph describes
@@ -243,7 +245,7 @@ class Store(BaseStore):
     # The work of each, written once
 
     def _plan(self, ops: Iterable[Op | Put | Search]) -> tuple[str, operations.Plan]:
-        scope, configurable = self._calls.scope, _ambient()
+        scope, configurable = self._calls.scope, ambient()
         tenant = scope.tenant_for(configurable)
         index = self._calls.index
         setting = Setting(self._calls.codec, scope.subject_for(configurable), self._calls.shelves)
@@ -274,15 +276,10 @@ class Store(BaseStore):
 
     def _count(self, prefix: Prefix) -> tuple[str, Job[int]]:
         labels = namespaces.check_path(prefix, "namespace prefix")
-        return self._calls.scope.tenant_for(_ambient()), lambda unit: items.count(unit, labels)
+        return self._calls.scope.tenant_for(ambient()), lambda unit: items.count(unit, labels)
 
     def _named(self) -> list[str]:
         return [self._calls.scope.tenant] if self._calls.scope.named else []
-
-
-def _ambient() -> Mapping[str, Any]:
-    """Return the `configurable` of the run that this call is part of; nothing outside of one."""
-    return (var_child_runnable_config.get() or {}).get("configurable") or {}
 
 
 def _one(results: list[Result]) -> Any:

@@ -35,6 +35,7 @@ __all__ = [
 
 MOST_DIMS: Final = 16_000
 PAGE: Final = 64
+DROPPED_AT_ONCE: Final = 1000
 _COSINE: Final = "cosine"
 _LONGEST: Final = 255
 
@@ -62,6 +63,10 @@ ABOUT_THIS_AND_THAT: Final = (
     "请把文件发到我的邮箱。",
 )
 """Sentences that have nothing in common, so that the mean of their vectors is what an embedder gives to any text."""
+
+
+class IncompleteError(Exception):
+    """An item lacks the vectors that searches were to use."""
 
 
 class State(enum.StrEnum):
@@ -187,9 +192,11 @@ async def keep(unit: Unit, number: int, job: Job, vectors: Sequence[array[float]
     return True
 
 
-async def keep_all(unit: Unit, number: int, made: Sequence[tuple[Job, Sequence[array[float]]]]) -> int:
+async def keep_all(
+    unit: Unit, number: int, made: Sequence[tuple[Job, Sequence[array[float]]]], *, building: bool = False
+) -> int:
     """Store the vectors of items; return of how many."""
-    return sum([await keep(unit, number, job, vectors) for job, vectors in made])
+    return sum([await keep(unit, number, job, vectors, building=building) for job, vectors in made])
 
 
 async def pending(unit: Unit, after: int) -> list[Job]:
@@ -200,6 +207,63 @@ async def pending(unit: Unit, after: int) -> list[Job]:
 async def missing(unit: Unit, number: int, after: int) -> list[Job]:
     """Return a page of items that have no vectors of an embedding; some may have nothing to embed."""
     return list(map(_job, await unit.all("items_unembedded", number=number, after=after, limit=PAGE)))
+
+
+async def missing_count(unit: Unit, number: int) -> int:
+    """Return how many items have no vectors of an embedding."""
+    row = await unit.one("items_unembedded_count", number=number)
+    return int(row[0]) if row else 0
+
+
+async def pending_tenants(unit: Unit) -> list[str]:
+    """Return the tenants with items whose vectors are to follow."""
+    return [row[0] for row in await unit.all("items_pending_tenants")]
+
+
+async def target(unit: Unit, spec: Spec) -> Embedding:
+    """Return the embedding to fill: the active one if it is of this model, else one that is building."""
+    found = await everyone(unit)
+    for one in found:
+        if one.spec == spec and one.state is not State.RETIRED:
+            return one
+        if one.state is State.BUILDING:
+            await set_state(unit, one.number, State.RETIRED)
+    state = State.BUILDING if active(found) else State.ACTIVE
+    number = 1 + max((one.number for one in found), default=0)
+    await add(unit, number, spec, state)
+    return Embedding(number, spec, state)
+
+
+async def set_state(unit: Unit, number: int, state: State) -> None:
+    """Say what an embedding is for from now on."""
+    await unit.post("embedding_state", number=number, state=state.value)
+
+
+async def switch(unit: Unit, number: int) -> None:
+    """Let searches use an embedding in place of the active one. Raises IncompleteError if an item lacks its vectors."""
+    found = await everyone(unit)
+    for one in found:
+        if one.state is State.ACTIVE and one.number != number:
+            await unit.run("embedding_state", number=one.number, state=State.RETIRED.value)  # waits for writers
+    await _refuse_incomplete(unit, next(one for one in found if one.number == number))
+    await set_state(unit, number, State.ACTIVE)
+    await unit.post("items_switched", number=number)
+
+
+async def _refuse_incomplete(unit: Unit, embedding: Embedding) -> None:
+    after = 0
+    while jobs := await missing(unit, embedding.number, after):
+        if any(job.texts(embedding.spec) for job in jobs):
+            raise IncompleteError
+        after = jobs[-1].id
+
+
+async def drop(unit: Unit, number: int) -> bool:
+    """Remove some vectors of an embedding that is retired, and at last its row; tell whether it is gone."""
+    if await unit.run("vectors_drop", number=number, limit=DROPPED_AT_ONCE):
+        return False
+    await unit.post("embedding_remove", number=number)
+    return True
 
 
 def _job(row: Row) -> Job:

@@ -23,6 +23,13 @@ UPDATE embeddings SET state = :state WHERE tenant = :tenant AND number = :number
 -- name: embedding_remove
 DELETE FROM embeddings WHERE tenant = :tenant AND number = :number;
 
+-- What had no vectors before the switch has them now.
+-- name: items_switched
+UPDATE items SET embedded = 1
+WHERE tenant = :tenant AND (embedded IS NULL OR embedded = -1) AND EXISTS (
+    SELECT 1 FROM item_vectors v WHERE v.tenant = :tenant AND v.item = items.id AND v.number = :number
+);
+
 -- Only where the text is still the one that the vectors were made of.
 -- name: item_embedded
 UPDATE items SET embedded = 1
@@ -52,10 +59,15 @@ SELECT count(*) FROM items WHERE tenant = :tenant AND embedded IS NULL;
 -- name: items_pending_tenants
 SELECT DISTINCT tenant FROM items WHERE embedded IS NULL ORDER BY tenant;
 
--- All that a new embedding has no vectors of: `embedded` 0 has nothing to embed.
+-- All that an embedding has no vectors of; some of them have nothing to embed.
 -- name: items_unembedded
 SELECT id, namespace, key, fields, projection FROM items i
 WHERE tenant = :tenant AND id > :after AND NOT EXISTS (
     SELECT 1 FROM item_vectors v WHERE v.tenant = :tenant AND v.item = i.id AND v.number = :number
 )
 ORDER BY id LIMIT :limit;
+
+-- name: items_unembedded_count
+SELECT count(*) FROM items i WHERE tenant = :tenant AND NOT EXISTS (
+    SELECT 1 FROM item_vectors v WHERE v.tenant = :tenant AND v.item = i.id AND v.number = :number
+);

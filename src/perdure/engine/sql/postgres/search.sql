@@ -33,6 +33,11 @@ CROSS JOIN LATERAL (
 ) v
 ORDER BY j.place, v.place;
 
+-- name: vectors_drop
+DELETE FROM item_vectors WHERE tenant = :tenant AND ctid = ANY (ARRAY(
+    SELECT ctid FROM item_vectors WHERE tenant = :tenant AND number = :number LIMIT :limit
+));
+
 -- name: items_living
 SELECT i.id, i.projection
 FROM jsonb_array_elements_text(:ids::jsonb) WITH ORDINALITY j (id, place)

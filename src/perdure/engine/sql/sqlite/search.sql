@@ -21,6 +21,11 @@ SELECT v.item, v.vector
 FROM json_each(:ids) j CROSS JOIN item_vectors v ON v.tenant = :tenant AND v.item = j.value AND v.number = :number
 ORDER BY j.key, v.place;
 
+-- name: vectors_drop
+DELETE FROM item_vectors WHERE rowid IN (
+    SELECT rowid FROM item_vectors WHERE tenant = :tenant AND number = :number LIMIT :limit
+);
+
 -- name: items_living
 SELECT i.id, i.projection
 FROM json_each(:ids) j CROSS JOIN items i ON i.id = j.value
