@@ -52,8 +52,8 @@ class Plan:
 
     @property
     def queries(self) -> list[Sought]:
-        """The searches whose query has to become a vector first."""
-        return [step.sought for step in self.steps if step.sought is not None and step.sought.needs_vector]
+        """The searches for a query."""
+        return [step.sought for step in self.steps if step.sought is not None and step.sought.text is not None]
 
     @property
     def pending(self) -> list[embeddings.Job]:

@@ -65,15 +65,15 @@ class Sought:
     ask: finding.Ask
 
     @property
-    def needs_vector(self) -> bool:
+    def wants_vector(self) -> bool:
         """Whether the embedder has to be asked, where there is one."""
         return self.text is not None and self.mode is not scores.Mode.TEXT
 
     def with_vector(self, wanted: Wanted | None) -> finding.Ask:
-        """Return what to ask the core, now that the query is a vector."""
-        if wanted is None or not self.needs_vector:
+        """Return what to ask the core, now that the query is a vector; by words too, of the shelf that has vectors."""
+        if wanted is None:
             return self.ask
-        vector = wanted.vectors.get(self.text or "")
+        vector = wanted.vectors.get(self.text or "") if self.wants_vector else None
         query = replace(self.ask.query, vector=vector, middle=wanted.middle)
         return replace(self.ask, query=query, number=wanted.number)
 

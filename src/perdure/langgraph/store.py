@@ -86,7 +86,7 @@ class Store(Arranging, Reindexing, BaseStore):
             return await (style.write if plan.writes else style.read)(tenant, plan.run)
         must = any(query.mode is Mode.VECTOR for query in queries)
         for _ in range(_ATTEMPTS):
-            texts = [query.text or "" for query in queries]
+            texts = [query.text or "" for query in queries if query.wants_vector]
             plan.setting.wanted = await embedding.wanted(style, index, tenant, texts, must=must)
             try:
                 return await (style.write if plan.writes else style.read)(tenant, plan.run)

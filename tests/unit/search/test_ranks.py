@@ -101,7 +101,8 @@ def test_closeness_is_the_cosine_seen_from_the_middle(count, seed):
     wanted = unit(random.normal(size=8) + 2)
     middle = ranks.centre(vectors.sum(axis=0), count)
     expected = unit(vectors - middle) @ unit(wanted - middle)
-    assert ranks.closeness(vectors, wanted, middle) == pytest.approx(np.maximum(expected, 0))
+    found = ranks.closeness(ranks.products(vectors, wanted), ranks.products(vectors, middle), wanted, middle)
+    assert found == pytest.approx(np.maximum(expected, 0))
 
 
 def unit(vectors):
@@ -112,7 +113,8 @@ def unit(vectors):
 def test_rows_that_all_say_the_same_have_a_closeness(count):
     vector = np.full(4, 0.5, dtype=np.float32)
     vectors = np.tile(vector, (count, 1))
-    close = ranks.closeness(vectors, vector, ranks.centre(vectors.sum(axis=0), count, prior=vector))
+    middle = ranks.centre(vectors.sum(axis=0), count, prior=vector)
+    close = ranks.closeness(ranks.products(vectors, vector), ranks.products(vectors, middle), vector, middle)
     assert close.shape == (count,)
     assert ((close >= 0) & (close <= 1)).all()
 

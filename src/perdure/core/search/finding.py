@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -68,19 +68,38 @@ async def find(unit: Unit, kept: shelves.Shelves, ask: Ask) -> list[Found]:
 
 async def _living(unit: Unit, ask: Ask, ranking: scores.Scored) -> list[Found]:
     """Go down the ranking, page by page, until enough are there."""
-    wanted = ask.offset + ask.limit
     if not ask.limit:
         return []
-    first = max(_FIRST, wanted + wanted // 4)
+    if not ask.offset and not ask.conditions:
+        return await _first(unit, ask, ranking)
+    wanted = ask.offset + ask.limit
+    met: list[int] = []
+    for rows in _pages(ask, ranking):
+        met += await _met(unit, ask, ranking, rows)
+        if len(met) >= wanted:
+            break
+    return await _records(unit, ask, ranking, met[ask.offset : wanted])
+
+
+async def _first(unit: Unit, ask: Ask, ranking: scores.Scored) -> list[Found]:
+    """Return the best without a look at what they hold: seldom is one of them gone."""
+    found: list[Found] = []
+    for rows in _pages(ask, ranking):
+        for at in range(0, len(rows), ask.limit):
+            found += await _records(unit, ask, ranking, rows[at : at + ask.limit])
+            if len(found) >= ask.limit:
+                return found[: ask.limit]
+    return found
+
+
+def _pages(ask: Ask, ranking: scores.Scored) -> Iterator[list[int]]:
+    """Yield the rows of the ranking, the best first; all of them are put in order only if they are wanted."""
+    first = max(_FIRST, ask.offset + ask.limit + (ask.offset + ask.limit) // 4)
     rows = ranking.order(first, ask.floor)
-    found = await _met(unit, ask, ranking, rows)
-    if len(found) < wanted and len(rows) == first:
+    yield rows
+    if len(rows) == first:
         more = ranking.order(None, ask.floor)[first:]
-        for at in range(0, len(more), _PAGE):
-            found += await _met(unit, ask, ranking, more[at : at + _PAGE])
-            if len(found) >= wanted:
-                break
-    return await _records(unit, ask, ranking, found[ask.offset : wanted])
+        yield from (more[at : at + _PAGE] for at in range(0, len(more), _PAGE))
 
 
 async def _met(unit: Unit, ask: Ask, ranking: scores.Scored, rows: list[int]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
@@ -153,13 +153,22 @@ def _closeness(parts: Sequence[segments.Part], query: Query) -> tuple[Array, Arr
     if query.vector is None or query.mode is Mode.TEXT:
         return np.full(rows, np.nan), np.full(rows, np.nan)
     wanted = query.vector
-    cosine = _joined([_best(part, lambda vectors: vectors @ wanted) for part in parts], np.float64)
     if query.mode is Mode.VECTOR:
-        return cosine, np.full(rows, np.nan)
-    total, count = _total(parts, len(wanted))
-    middle = ranks.centre(total, count, query.middle)
-    close = [_best(part, lambda vectors: ranks.closeness(vectors, wanted, middle)) for part in parts]
-    return cosine, _joined(close, np.float64)
+        return _joined([_nearest(part, wanted) for part in parts], np.float64), np.full(rows, np.nan)
+    middle = ranks.centre(*_total(parts, len(wanted)), query.middle)
+    pairs = [_seen(part, wanted, middle) for part in parts]
+    return _joined([pair[0] for pair in pairs], np.float64), _joined([pair[1] for pair in pairs], np.float64)
+
+
+def _nearest(part: segments.Part, wanted: Array) -> Array:
+    return _best(part, ranks.products(part.segment.vectors, wanted) if len(part.segment.owners) else None)
+
+
+def _seen(part: segments.Part, wanted: Array, middle: Array) -> tuple[Array, Array]:
+    if not len(part.segment.owners):
+        return _best(part, None), _best(part, None)
+    cosines, along = (ranks.products(part.segment.vectors, to) for to in (wanted, middle))
+    return _best(part, cosines), _best(part, ranks.closeness(cosines, along, wanted, middle))
 
 
 def _total(parts: Sequence[segments.Part], dims: int) -> tuple[Array, int]:
@@ -168,13 +177,13 @@ def _total(parts: Sequence[segments.Part], dims: int) -> tuple[Array, int]:
     return (np.sum(totals, axis=0) if totals else np.zeros(dims)), count
 
 
-def _best(part: segments.Part, measure: Callable[[Array], Array]) -> Array:
-    """Return the best of each row's vectors."""
+def _best(part: segments.Part, measures: Array | None) -> Array:
+    """Return the best measure of each row's vectors; NaN: it has none."""
     owners = part.segment.owners
     best = np.full(len(part.segment.ids), np.nan)
-    if len(owners):
+    if measures is not None:
         starts = np.flatnonzero(np.diff(owners, prepend=-1))
-        best[owners[starts]] = np.maximum.reduceat(measure(part.segment.vectors), starts)
+        best[owners[starts]] = measures if len(starts) == len(owners) else np.maximum.reduceat(measures, starts)
     return best
 
 
