@@ -130,6 +130,13 @@ OTHERS = {
         "expires_at": 7,
         "fields": "",
         "vector": "{0.5}",
+    },
+    "vectors_nearest": {
+        "low": "\x1fnamespace-7\x1f",
+        "high": "\x1fnamespace-7\x20",
+        "query": "{0.5}",
+    },
+    "items": {
         "after": 7,
     },
     "item_changes_since": {"mark": 2**40},
@@ -185,6 +192,7 @@ def connection(request, postgres_server, _prepared_databases):
             for (name,) in owner.execute("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
                                          " AND relkind = 'r'").fetchall():  # fmt: skip
                 owner.execute(f"ALTER TABLE {name} SET (autovacuum_enabled = off)")
+            owner.execute("CREATE EXTENSION vector")
             owner.execute(SEED)
             if request.param == "after ANALYZE":
                 owner.execute("VACUUM ANALYZE")

@@ -30,6 +30,11 @@ class Unit:
         """Whether every question is a round trip."""
         return self.tx.distant
 
+    @property
+    def measures(self) -> bool:
+        """Whether the database itself measures distances between vectors."""
+        return self.tx.measures
+
     async def all(self, name: str, /, **params: object) -> list[Row]:
         """Run a named statement for this tenant and return every row."""
         return await self.tx.all(name, tenant=self.tenant, **params)

@@ -58,6 +58,9 @@ class Tx(Protocol):
     distant: bool
     """Whether every question is a round trip, so that relying on what is known and checking it at the end pays."""
 
+    measures: bool
+    """Whether the database itself measures distances between vectors."""
+
     async def all(self, name: str, /, **params: object) -> list[Row]:
         """Run a named statement and return every row."""
 

@@ -38,9 +38,10 @@ class PostgresTx:
     """A transaction; for a work that only reads, one for each round trip."""
 
     distant = True
-    __slots__ = ("_begun", "_first", "_link", "_queue", "_sql", "_writes", "ended", "trips")
+    __slots__ = ("_begun", "_first", "_link", "_queue", "_sql", "_writes", "ended", "measures", "trips")
 
-    def __init__(self, link: Link, first: Statement, *, writes: bool) -> None:
+    def __init__(self, link: Link, first: Statement, *, writes: bool, measures: bool) -> None:
+        self.measures = measures
         self._link = link
         self._first = first
         self._writes = writes
@@ -232,7 +233,7 @@ class PostgresEngine:
 
     async def _try(self, call: _Call, link: Link, work: Work[T]) -> T | failures.Failure:
         link = await call.pool.sound(link, call.until)
-        tx = PostgresTx(link, self.server.first(call.tenant), writes=call.writes)
+        tx = PostgresTx(link, self.server.first(call.tenant), writes=call.writes, measures=self.server.measures)
         clean = False
         try:
             value = await work(tx)

@@ -56,6 +56,9 @@ class Server:
         self.kwargs = {"autocommit": True, **kwargs}
         self.schema = schema
         self._path = None if schema is None else statements.quoted(schema, "a schema")
+        self._visible = self._path
+        self.measures = False
+        """Whether pgvector is installed, so that the server measures distances."""
         self.command = shlex.join(["perdure", "setup", "--db", self.shown, *(["--schema", schema] if schema else [])])
         """What a person runs to set it up."""
 
@@ -65,7 +68,7 @@ class Server:
 
     def first(self, tenant: str | None) -> Statement:
         """Return the first statement of a transaction: whose rows it may see; None: everybody's threads and items."""
-        return _FIRST[self.schema is not None, tenant is None], {"tenant": tenant, "schema": self._path}
+        return _FIRST[self.schema is not None, tenant is None], {"tenant": tenant, "schema": self._visible}
 
     @contextmanager
     def connection(self) -> Iterator[psycopg.Connection[Any]]:
@@ -73,7 +76,7 @@ class Server:
         try:
             with psycopg.connect(self.conninfo, **{**self.kwargs, "autocommit": False}) as connection:
                 if self._path is not None:
-                    connection.execute("SELECT set_config('search_path', %s, true)", [self._path])
+                    connection.execute("SELECT set_config('search_path', %s, true)", [self._visible])
                 yield connection
         except psycopg.OperationalError as error:
             if error.sqlstate is None:
@@ -101,7 +104,20 @@ class Server:
             applied = self.migrate()
         with self.connection() as connection:
             self._judge(connection, walls)
+            self._find_pgvector(connection)
         return applied
+
+    def _find_pgvector(self, connection: psycopg.Connection[Any]) -> None:
+        """Look for pgvector, and let transactions see the schema that it is in."""
+        row = connection.execute(
+            "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+            "WHERE e.extname = 'vector'"
+        ).fetchone()
+        if row is not None and self._path is not None:
+            self._visible = f"{self._path}, {statements.quoted(row[0], 'a schema')}"
+            connection.execute("SELECT set_config('search_path', %s, true)", [self._visible])
+        found = connection.execute("SELECT to_regtype('vector') IS NOT NULL").fetchone()
+        self.measures = bool(row and found and found[0])
 
     def _refuse_unfit(self, connection: psycopg.Connection[Any]) -> None:
         if connection.info.server_version < server_checks.OLDEST * 10000:

@@ -50,6 +50,7 @@ class SqliteTx:
     """A transaction of one connection."""
 
     distant = False
+    measures = False
     __slots__ = ("_connection", "_sql")
 
     def __init__(self, connection: apsw.Connection, sql: dict[str, str]) -> None:

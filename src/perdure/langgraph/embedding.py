@@ -28,6 +28,7 @@ class Wanted:
     """Queries as vectors of length 1, by their texts; none where the embedder failed."""
 
     number: int
+    dims: int
     vectors: dict[str, Any]
     middle: Any = None
 
@@ -95,7 +96,7 @@ async def wanted(style: Style, index: Index, tenant: str, texts: Iterable[str], 
                 raise
             _log.warning("a search goes by words only: %s", error)
     middle = await _middle(style, index, tenant, number) if found else None
-    return Wanted(number, found, middle)
+    return Wanted(number, index.spec.dims, found, middle)
 
 
 async def _query(style: Style, index: Index, text: str) -> Any:

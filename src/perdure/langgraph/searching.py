@@ -75,7 +75,7 @@ class Sought:
             return self.ask
         vector = wanted.vectors.get(self.text or "") if self.wants_vector else None
         query = replace(self.ask.query, vector=vector, middle=wanted.middle)
-        return replace(self.ask, query=query, number=wanted.number)
+        return replace(self.ask, query=query, number=wanted.number, dims=wanted.dims)
 
 
 def sought(codec: Codec, search: Search, bounds: tuple[int, int], *, paths: tuple[str, ...], indexed: bool) -> Sought:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from perdure.core import filters, items, namespaces
-from perdure.core.search import embeddings, scores, shelves
+from perdure.core.search import distances, embeddings, scores, shelves
 
 if TYPE_CHECKING:
     from perdure.core.unit import Unit
@@ -18,6 +18,8 @@ __all__ = ["Ask", "Found", "OutdatedIndexError", "find"]
 
 _FIRST: Final = 32
 _PAGE: Final = 500
+_NEAREST: Final = 1000
+"""Items that are ranked by their vectors where there are too many to keep."""
 
 
 class OutdatedIndexError(Exception):
@@ -26,7 +28,7 @@ class OutdatedIndexError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A search for a query. `number`: the embedding whose vectors are wanted; 0: none.
+    """A search for a query. `number` and `dims`: the embedding whose vectors are wanted; 0: none.
 
     `floor`: the least score. `shown`: see `items.search`.
     """
@@ -36,6 +38,7 @@ class Ask:
     conditions: Sequence[filters.Condition]
     paths: tuple[str, ...]
     number: int = 0
+    dims: int = 0
     limit: int = 10
     offset: int = 0
     floor: float = -math.inf
@@ -52,7 +55,7 @@ class Found:
 
 async def find(unit: Unit, kept: shelves.Shelves, ask: Ask) -> list[Found]:
     """Return the best items, the best first. Raises OutdatedIndexError."""
-    place = shelves.Place(unit.tenant, ask.prefix, ask.number, ask.paths)
+    place = shelves.Place(unit.tenant, ask.prefix, ask.number, ask.dims, ask.paths)
     shelf = kept.get(place)
     asked = shelves.questions(place, shelf)
     *answers, rows = await unit.together([*asked, ("embeddings_all", {})])
@@ -60,9 +63,12 @@ async def find(unit: Unit, kept: shelves.Shelves, ask: Ask) -> list[Found]:
         found = embeddings.active(embeddings.read(rows))
         if found is None or found.number != ask.number:
             raise OutdatedIndexError
-    shelf = await shelves.current(unit, place, shelf, answers)
+    shelf = await shelves.current(unit, place, shelf, answers, most=kept.limit)
     kept.keep(place, shelf)
-    ranking = scores.scored(shelf, replace(ask.query, now=unit.now))
+    query = replace(ask.query, now=unit.now)
+    if shelf.wordy and query.vector is not None:
+        query = replace(query, near=await distances.nearest(unit, place, query.vector, most=_NEAREST))
+    ranking = scores.scored(shelf, query)
     return await _living(unit, ask, ranking)
 
 
@@ -84,9 +90,9 @@ async def _living(unit: Unit, ask: Ask, ranking: scores.Scored) -> list[Found]:
 async def _first(unit: Unit, ask: Ask, ranking: scores.Scored) -> list[Found]:
     """Return the best without a look at what they hold: seldom is one of them gone."""
     found: list[Found] = []
-    for rows in _pages(ask, ranking):
-        for at in range(0, len(rows), ask.limit):
-            found += await _records(unit, ask, ranking, rows[at : at + ask.limit])
+    for page in _pages(ask, ranking):
+        for rows in (page[: ask.limit], page[ask.limit :]):
+            found += await _records(unit, ask, ranking, rows) if rows else []
             if len(found) >= ask.limit:
                 return found[: ask.limit]
     return found

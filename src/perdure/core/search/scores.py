@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
@@ -41,7 +41,8 @@ class Fusion(enum.StrEnum):
 class Query:
     """What is looked for: terms, a vector of length 1 (None: there is none), and what else counts.
 
-    `middle` is the embedder's own (see `ranks.centre`).
+    `middle` is the embedder's own (see `ranks.centre`). `near`: the cosines of the nearest items, by id, where the
+    shelf has no vectors.
     """
 
     terms: tuple[str, ...]
@@ -52,6 +53,7 @@ class Query:
     recency: float = 0.0
     importance: float = 0.0
     now: int = 0
+    near: Mapping[int, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +155,26 @@ def _closeness(parts: Sequence[segments.Part], query: Query) -> tuple[Array, Arr
     if query.vector is None or query.mode is Mode.TEXT:
         return np.full(rows, np.nan), np.full(rows, np.nan)
     wanted = query.vector
+    if query.near is not None:
+        return _near(parts, query, query.near)
     if query.mode is Mode.VECTOR:
         return _joined([_nearest(part, wanted) for part in parts], np.float64), np.full(rows, np.nan)
     middle = ranks.centre(*_total(parts, len(wanted)), query.middle)
     pairs = [_seen(part, wanted, middle) for part in parts]
     return _joined([pair[0] for pair in pairs], np.float64), _joined([pair[1] for pair in pairs], np.float64)
+
+
+def _near(parts: Sequence[segments.Part], query: Query, near: Mapping[int, float]) -> tuple[Array, Array]:
+    """Return the cosines that were measured elsewhere; seen from the embedder's own middle, as there is no other."""
+    cosine = np.full(sum(len(part.segment.ids) for part in parts), np.nan)
+    first = 0
+    for part in parts:
+        for number, value in near.items():
+            if (row := part.segment.places.get(number)) is not None:
+                cosine[first + row] = value
+        first += len(part.segment.ids)
+    usual = 0.0 if query.middle is None or query.vector is None else float(query.middle @ query.vector)
+    return cosine, np.clip((cosine - usual) / (1 - min(usual, 0.999)), 0.0, 1.0)
 
 
 def _nearest(part: segments.Part, wanted: Array) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.core import filters, namespaces
@@ -22,6 +22,8 @@ __all__ = ["Place", "Shelf", "Shelves", "current"]
 
 _PAGE: Final = 1000
 _STEP: Final = 2
+_FLOAT: Final = 4
+"""Bytes of a number of a vector."""
 _MOST_CHANGES: Final = 2000
 """Changes that are taken over one by one; with more of them, a small shelf is made anew."""
 
@@ -33,16 +35,21 @@ class Place:
     tenant: str
     prefix: tuple[str, ...]
     number: int
+    dims: int
     paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shelf:
-    """The items below a prefix. All changes before `mark` are in it, and those `seen` after it."""
+    """The items below a prefix. All changes before `mark` are in it, and those `seen` after it.
+
+    `wordy`: their vectors are too many to keep, so it has their words only.
+    """
 
     mark: int
     seen: frozenset[int]
     parts: tuple[segments.Part, ...] = ()
+    wordy: bool = False
 
     @property
     def living(self) -> int:
@@ -92,31 +99,32 @@ def questions(place: Place, shelf: Shelf | None) -> list[Question]:
     return asked
 
 
-async def current(unit: Unit, place: Place, shelf: Shelf | None, answers: Sequence[list[Row]]) -> Shelf:
-    """Return the shelf as it is now: `answers` are those to `questions`."""
+async def current(unit: Unit, place: Place, shelf: Shelf | None, answers: Sequence[list[Row]], *, most: int) -> Shelf:
+    """Return the shelf as it is now: `answers` are those to `questions`; vectors take up to `most` bytes."""
     mark, floor = answers[0][0]
-    if shelf is None or shelf.mark <= floor:
-        return await _anew(unit, place, mark)
+    if shelf is None or shelf.mark <= floor or len(answers[1]) >= _MOST_CHANGES:
+        return await _anew(unit, place, mark, most)
     changed = {n: item for n, item in answers[1] if n not in shelf.seen}
-    if len(answers[1]) >= _MOST_CHANGES:
-        return await _anew(unit, place, mark)
     seen = frozenset(n for n, _ in answers[1])
     if not changed:
-        return Shelf(mark, seen, shelf.parts) if mark != shelf.mark else shelf
+        return replace(shelf, mark=mark, seen=seen) if mark != shelf.mark else shelf
     ids = list(dict.fromkeys(changed.values()))
     parts = [part.without(ids) for part in shelf.parts]
-    return Shelf(mark, seen, _tidied([*parts, *await _read(unit, place, ids)]))
+    more = await _read(unit, place, ids, wordy=shelf.wordy)
+    return Shelf(mark, seen, _tidied([*parts, *more]), wordy=shelf.wordy)
 
 
-async def _anew(unit: Unit, place: Place, mark: int) -> Shelf:
+async def _anew(unit: Unit, place: Place, mark: int, most: int) -> Shelf:
     low, high = namespaces.span(place.prefix)
     ids = [row[0] for row in await unit.all("items_shelved", low=low, high=high)]
-    found = await _read(unit, place, ids)
-    return Shelf(mark, frozenset(), (segments.joined(found),) if len(found) > 1 else tuple(found))
+    wordy = _FLOAT * place.dims * len(ids) > most
+    found = await _read(unit, place, ids, wordy=wordy)
+    return Shelf(mark, frozenset(), (segments.joined(found),) if len(found) > 1 else tuple(found), wordy=wordy)
 
 
-async def _read(unit: Unit, place: Place, ids: Sequence[int]) -> list[segments.Part]:
+async def _read(unit: Unit, place: Place, ids: Sequence[int], *, wordy: bool) -> list[segments.Part]:
     """Return segments of those items that are there, and below the prefix."""
+    place = replace(place, number=0) if wordy else place
     found = []
     for at in range(0, len(ids), _PAGE):
         entries = await _entries(unit, place, ids[at : at + _PAGE])

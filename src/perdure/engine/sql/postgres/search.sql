@@ -33,6 +33,17 @@ CROSS JOIN LATERAL (
 ) v
 ORDER BY j.place, v.place;
 
+-- Only where pgvector is installed. Exact: the distance of every vector below the prefix.
+-- name: vectors_nearest
+SELECT item, 1 - distance FROM (
+    SELECT v.item, min(v.vector::vector <=> ((:query)::real[])::vector) AS distance
+    FROM items i JOIN item_vectors v ON v.tenant = :tenant AND v.item = i.id AND v.number = :number
+    WHERE i.tenant = :tenant AND i.namespace >= :low AND i.namespace < :high
+        AND (i.expires_at IS NULL OR i.expires_at > :now)
+    GROUP BY v.item
+) found
+ORDER BY distance LIMIT :limit;
+
 -- name: vectors_drop
 DELETE FROM item_vectors WHERE tenant = :tenant AND ctid = ANY (ARRAY(
     SELECT ctid FROM item_vectors WHERE tenant = :tenant AND number = :number LIMIT :limit

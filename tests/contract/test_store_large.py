@@ -1,0 +1,71 @@
+"""Namespaces with more vectors than a process keeps are searched exactly all the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import psycopg
+import pytest
+from langgraph.store.base import PutOp
+
+from perdure import Memory
+from perdure.core.search.shelves import Shelves
+
+ABOUT = ("u",)
+DIMS = 16
+
+
+def embed(texts):
+    return [[random.Random(f"{text}{n}").gauss(0, 1) for n in range(DIMS)] for text in texts]
+
+
+def fill(store, count=400):
+    store.batch([PutOp(ABOUT, f"k{n}", {"text": f"item {n}"}) for n in range(count)])
+    store.batch([PutOp(("u2",), f"k{n}", {"text": f"other {n}"}) for n in range(50)])
+
+
+def small(memory):
+    """Return the memory with next to no room for vectors."""
+    return Memory(dataclasses.replace(memory._calls, shelves=Shelves(limit=2000)))
+
+
+def compared(memory):
+    """Return what is found with and without room, as keys and scores."""
+    for store in (memory.store, small(memory).store):
+        found = store.search(ABOUT, query="item 7", mode="vector", limit=20)
+        yield [(item.key, pytest.approx(item.score, abs=1e-5)) for item in found]
+
+
+def test_what_is_found_does_not_hang_on_what_is_kept(url):
+    with Memory.open(url, index={"embed": embed, "dims": DIMS}) as memory:
+        fill(memory.store)
+        whole, paged = compared(memory)
+        assert len(whole) == 20
+        assert whole == paged
+        assert whole[0][0] == "k7"
+        tight = small(memory)
+        assert tight.store.search(ABOUT, query="item 7", limit=1)[0].key == "k7"
+        assert len(tight.store.search(ABOUT, query="item 7", limit=300)) == 300
+        memory.store.delete(ABOUT, "k7")
+        assert "k7" not in [item.key for item in tight.store.search(ABOUT, query="item 7", limit=30)]
+        assert tight._calls.shelves._by_place == {}
+
+
+@pytest.mark.parametrize("schema", [None, "apart"])
+def test_pgvector_measures_where_it_is_installed(postgres_url, schema):
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION vector")
+    with (
+        pytest.warns(UserWarning),
+        Memory.open(postgres_url, index={"embed": embed, "dims": DIMS}, schema=schema) as memory,
+    ):
+        assert memory.engine.server.measures
+        fill(memory.store)
+        whole, measured = compared(memory)
+        assert whole == measured
+
+
+def test_without_pgvector_nothing_is_measured_by_the_server(application_url):
+    with Memory.open(application_url) as memory:
+        assert not memory.engine.server.measures
