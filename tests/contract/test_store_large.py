@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from langgraph.store.base import PutOp
 
-from perdure import Memory
+from perdure import Memory, errors
 from perdure.core.search.shelves import Shelves
 
 ABOUT = ("u",)
@@ -56,10 +56,9 @@ def test_what_is_found_does_not_hang_on_what_is_kept(url):
 def test_pgvector_measures_where_it_is_installed(postgres_url, schema):
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("CREATE EXTENSION vector")
-    with (
-        pytest.warns(UserWarning),
-        Memory.open(postgres_url, index={"embed": embed, "dims": DIMS}, schema=schema) as memory,
-    ):
+    with pytest.warns(errors.UnsafeRoleWarning, match="superuser"):
+        memory = Memory.open(postgres_url, index={"embed": embed, "dims": DIMS}, schema=schema)
+    with memory:
         assert memory.engine.server.measures
         fill(memory.store)
         whole, measured = compared(memory)
