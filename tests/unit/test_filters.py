@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from perdure import errors
 from perdure.core import filters
 from perdure.core.codec import Codec
+from perdure.core.filters import fields, jsonpaths, needles, parsing
 
 PAGE = Path(__file__).parents[2] / "docs/reference/filters.md"
 ROW = re.compile(r"^\| `(\{.*\})` \| `(\{.*\})` \| (match|no match|refused) \|$", re.MULTILINE)
@@ -75,7 +76,13 @@ def alike(one, other):
 def test_the_page_has_examples_of_every_outcome_and_operator():
     assert len(EXAMPLES) > 30
     assert {outcome for _, _, outcome in EXAMPLES} == {"match", "no match", "refused"}
-    assert all(any(f'"{name}"' in wanted for _, wanted, _ in EXAMPLES) for name in ["$eq", "$ne", "$gt", "$gte", "$lt"])
+    unseen = [name for name in parsing.OPERATORS if not any(f'"{name}"' in wanted for _, wanted, _ in EXAMPLES)]
+    assert unseen == []
+
+
+def test_the_page_names_every_operator_and_every_field_about_an_item():
+    rules = PAGE.read_text()
+    assert [name for name in [*parsing.OPERATORS, *fields.ABOUT] if f"`{name}`" not in rules] == []
 
 
 @pytest.mark.parametrize(("value", "wanted", "outcome"), EXAMPLES, ids=lambda part: part)
@@ -102,12 +109,31 @@ def test_equality_is_by_value(codec, one, other):
         assert found(codec, {"f": one}, {"f": {"$ne": wanted}}) is not alike(one, wanted)
 
 
-@given(objects, objects)
-def test_fields_are_taken_as_they_are(codec, value, wanted):
-    wanted = {field: {"$eq": part} for field, part in wanted.items() if not field.startswith("$")}
-    assert found(codec, value, wanted) is all(
-        field in value and alike(value[field], part["$eq"]) for field, part in wanted.items()
-    )
+def escaped(*keys):
+    """Write a path as docs/reference/filters.md says."""
+    path = ".".join(key.replace("\\", "\\\\").replace(".", "\\.") for key in keys)
+    return f"\\{path}" if path.startswith(("@", "$")) else path
+
+
+@given(objects, st.dictionaries(texts.filter(bool), trees, max_size=3))
+@example({"a.b": 1}, {"a.b": 1})
+@example({"a\\": 1}, {"a\\": 1})
+@example({"@kind": 1}, {"@kind": 1})
+@example({"a\nb": 1}, {"a\nb": 1})
+@example({"$about": {"kind": 1}}, {"$about": {"kind": 1}})
+def test_every_key_but_an_empty_one_can_be_named(codec, value, wanted):
+    given = {escaped(key): {"$eq": part} for key, part in wanted.items()}
+    expected = all(key in value and alike(value[key], part) for key, part in wanted.items())
+    assert found(codec, value, given) is expected
+
+
+@given(st.lists(texts.filter(bool), min_size=1, max_size=4), trees)
+def test_a_path_leads_through_objects(codec, keys, part):
+    value = part
+    for key in reversed(keys):
+        value = {key: value}
+    assert found(codec, value, {escaped(*keys): {"$eq": part}})
+    assert found(codec, {keys[0]: [value[keys[0]]]}, {escaped(*keys, "x"): {"$exists": False}})
 
 
 @given(leaves, numbers | texts, st.sampled_from(sorted(ORDERS)))
@@ -172,9 +198,144 @@ def test_values_that_json_has_no_word_for_are_compared_by_their_kind(codec, valu
     assert found(codec, {"f": value}, {"f": wanted}) is expected
 
 
+@pytest.mark.parametrize("name", sorted(fields.ABOUT))
+def test_what_is_known_about_an_item_is_apart_from_its_value(codec, name):
+    *way, last = name.removeprefix("@").split(".")
+    about = {last: "x"}
+    for key in reversed(way):
+        about = {key: about}
+    plain = name.removeprefix("@")
+    for known, value in [(about, {}), (None, about), (None, {"$about": about}), (None, {name: "x"})]:
+        projection = filters.read(filters.write(value, codec, known))
+        assert filters.matches(filters.parse({name: "x"}, codec), projection) is (known is not None)
+        assert filters.matches(filters.parse({plain: "x"}, codec), projection) is (value == about)
+        assert filters.matches(filters.parse({rf"\$about.{plain}": "x"}, codec), projection) is ("$about" in value)
+
+
+def test_a_time_about_an_item_has_an_order(codec):
+    about = {"valid_to": dt.datetime(2026, 1, 1, tzinfo=UTC), "confidence": 0.5}
+    projection = filters.read(filters.write({"n": 1}, codec, about))
+    wanted = {"@valid_to": {"$lt": dt.datetime(2026, 1, 2, tzinfo=TOKYO)}, "@confidence": {"$gte": 0.5}, "n": 1}
+    assert filters.matches(filters.parse(wanted, codec), projection)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place"),
+    [
+        ([], "the filter takes a dict"),
+        ({1: 2}, "in the filter, a field is no string but int"),
+        ({"age": {"$near": 1}}, "'$near' below 'age' is no operator"),
+        ({"age": {"$gt": 1, "x": 2}}, "'x' below 'age' is no operator"),
+        ({"age": {"$gt": 1, 2: 2}}, "2 below 'age' is no operator"),
+        ({"$or": [{"a": 1}, {"age": {"$gt": None}}]}, "'$or[1].age.$gt' takes a number"),
+        ({"$and": [{"$not": {"age": {"$not": {"$lt": True}}}}]}, "'$and[0].$not.age.$not.$lt' takes a number"),
+        ({"age": {"$gte": float("nan")}}, "'age.$gte' takes a number"),
+        ({"age": {"$in": "ab"}}, "'age.$in' takes a list of values, not str"),
+        ({"age": {"$nin": {1, 2}}}, "'age.$nin' takes a list of values, not set"),
+        ({"age": {"$in": [1, object()]}}, "'age.$in[1]' is of a kind that no item can hold"),
+        ({"age": {"$exists": 1}}, "'age.$exists' takes True or False, not int"),
+        ({"age": {"$not": {}}}, "'age.$not' takes a dict of operators below a field, not dict"),
+        ({"age": {"$not": {"a": 1}}}, "'age.$not' takes a dict of operators"),
+        ({"age": {"$and": [{"a": 1}]}}, "'age.$and' stands below a field"),
+        ({"$not": [{"a": 1}]}, "'$not' takes a dict of field and value, not list"),
+        ({"$and": {"a": 1}}, "'$and' takes a list of filters, not dict"),
+        ({"$or": []}, "'$or' takes a list of at least one filter"),
+        ({"$or": [{"a": 1}, 5]}, "'$or[1]' takes a dict of field and value, not int"),
+        ({"$gt": 1}, "'$gt' stands where a field is due"),
+        ({"a": {"b": {"$gt": 1}}}, "an operator stands below 'b' inside 'a'"),
+        ({"a..b": 1}, "'a..b' names an empty key"),
+        ({".a": 1}, "'.a' names an empty key"),
+        ({"a.": 1}, "'a.' names an empty key"),
+        ({"": 1}, "the filter names an empty key"),
+        ({"a\\b": 1}, "has a backslash that escapes nothing"),
+        ({"a\\": 1}, "has a backslash that escapes nothing"),
+        ({"$or": [{"@type": 1}]}, "'$or[0].@type' is not known about items"),
+        ({"@source": 1}, "'@source' is not known about items"),
+    ],
+)
+def test_a_refusal_names_the_place(codec, wanted, place):
+    with pytest.raises(errors.InvalidFilterError) as caught:
+        filters.parse(wanted, codec)
+    assert place in str(caught.value)
+
+
+def test_a_refusal_shows_how_to_write_it(codec):
+    for wanted, shown in [("a..b", r"a\.b"), ("@type", r"\@type"), ("$ref", r"\$ref"), ("a\\b", r"a\\b")]:
+        with pytest.raises(errors.InvalidFilterError) as caught:
+            filters.parse({wanted: 1}, codec)
+        assert shown in str(caught.value)
+    with pytest.raises(errors.InvalidFilterError) as caught:
+        filters.parse({"@type": 1}, codec)
+    assert all(name in str(caught.value) for name in fields.ABOUT)
+
+
+def nested(levels, step):
+    wanted = {"n": {"$gt": 1}}
+    for _ in range(levels):
+        wanted = step(wanted)
+    return wanted
+
+
+@pytest.mark.parametrize("step", [lambda part: {"$not": part}, lambda part: {"$or": [part, {"n": 2}]}])
+def test_a_filter_has_at_most_20_levels(codec, step):
+    assert found(codec, {"n": 2}, nested(20, step))
+    with pytest.raises(errors.InvalidFilterError, match="at most 20 levels"):
+        filters.parse(nested(21, step), codec)
+
+
+def test_a_filter_has_at_most_1000_conditions(codec):
+    assert found(codec, {"n": 999}, {"$or": [{"n": number} for number in range(1000)]})
+    with pytest.raises(errors.InvalidFilterError, match=r"\$or\[1000\].n' is one too many"):
+        filters.parse({"$or": [{"n": number} for number in range(1001)]}, codec)
+    with pytest.raises(errors.InvalidFilterError, match="at most 1000 conditions"):
+        filters.parse(nested(20, lambda part: {"$and": [{}] * 100 + [part]}), codec)
+    many = {"$in": list(range(10_000))}
+    assert found(codec, {"n": 9_999}, {"n": many})
+
+
+def test_an_empty_filter_says_nothing_and_its_negation_everything(codec):
+    assert not filters.parse({}, codec)
+    assert not filters.parse(None, codec)
+    assert filters.parse({"n": {"$exists": False}}, codec)
+    assert not found(codec, {"n": 1}, {"$not": {}})
+    assert found(codec, {"n": 1}, {"$or": [{}, {"n": 2}]})
+
+
+def test_a_needle_is_what_all_that_matches_has_in_its_text(codec):
+    for wanted, expected in [
+        ({"n": 9.0}, '"n":9'),
+        ({"n": 0}, '"n":'),
+        ({"n": 1e23}, '"n":'),
+        ({"u.role": "admin", "b": True}, '"role":"admin"'),
+        ({"s": {"$contains": "x"}}, '"s":'),
+        ({"$not": {"n": 9}}, ""),
+        ({"$or": [{"n": 9}]}, ""),
+        ({'"': 'é"'}, '"\\"":"é\\""'),
+    ]:
+        assert needles.find(filters.parse(wanted, codec).condition) == expected
+
+
+def test_a_path_is_exact_unless_something_can_not_be_said(codec):
+    for wanted, exact in [
+        ({"n": 9, "s": {"$contains": "x"}}, True),
+        ({"n": {"$gt": 2**53}, "s": "x"}, False),
+        ({"$not": {"$or": [{"n": 2**53}, {"s": "x"}]}}, False),
+        ({"$or": [{"n": 2**53}, {"s": "x"}]}, None),
+        ({"n": {"$in": [2**53]}}, None),
+        ({"n": {"$in": list(range(1000))}}, None),
+        ({"n": [0] * 10_000}, None),
+    ]:
+        narrowed = jsonpaths.narrow(filters.parse(wanted, codec).condition)
+        assert (narrowed and narrowed.exact) is exact
+
+
 def test_a_filter_that_is_nested_without_end_is_refused(codec):
     endless = {}
     endless["a"] = endless
+    circle = {}
+    circle["$and"] = [circle]
+    with pytest.raises(errors.InvalidFilterError):
+        filters.parse(circle, codec)
     deep = {}
     for _ in range(100_000):
         deep = {"a": deep}

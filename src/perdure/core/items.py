@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from perdure.core import abouts, filters, namespaces
+from perdure.core.filters import searching
 from perdure.model import About
 
 if TYPE_CHECKING:
@@ -35,9 +36,7 @@ PENDING: Final = None
 NOTHING_TO_EMBED: Final = 0
 UNASKED: Final = -1
 """`embedded` of an item that was stored by a memory without an index."""
-_FIRST_PAGE = 32
 _PAGE = 512
-_ALL = 2**62
 _REFRESH_STEP = 1000
 
 
@@ -108,35 +107,21 @@ async def delete(unit: Unit, namespace: str, key: str) -> None:
 async def search(
     unit: Unit,
     prefix: tuple[str, ...],
-    conditions: Sequence[filters.Condition],
+    wanted: filters.Filter,
     *,
     limit: int,
     offset: int,
     shown: int = 0,
 ) -> list[Record]:
-    """Return the items below a prefix that meet all conditions, the newest update first.
+    """Return the items below a prefix that meet a filter, the newest update first.
 
     `shown`: for which reasons (`abouts.SUPERSEDED`, `abouts.QUARANTINED`) an item may be hidden and found all the same.
     """
     low, high = namespaces.span(prefix)
-    cut = {"limit": _ALL, "offset": 0} if conditions else {"limit": limit, "offset": offset}
-    rows = await unit.all("items_newest", low=low, high=high, now=unit.now, shown=shown, **cut) if limit else []
-    found = [row[0] for row in rows]
-    if conditions:
-        found = (await _matching(unit, found, conditions, offset + limit))[offset:]
+    span = {"low": low, "high": high, "now": unit.now, "shown": shown}
+    found = await searching.find(unit, span, wanted, limit=limit, offset=offset)
     rows = [row for at in range(0, len(found), _PAGE) for row in await _rows(unit, "items_of", found[at : at + _PAGE])]
     return [record(row) for row in rows]
-
-
-async def _matching(unit: Unit, ids: list[int], conditions: Sequence[filters.Condition], enough: int) -> list[int]:
-    """Look at projections, page by growing page, until enough of them match."""
-    found: list[int] = []
-    at, size = 0, _FIRST_PAGE
-    while at < len(ids) and len(found) < enough:
-        rows = await _rows(unit, "items_projections", ids[at : at + size])
-        found += [number for number, text in rows if filters.matches(conditions, filters.read(text))]
-        at, size = at + size, min(2 * size, _PAGE)
-    return found[:enough]
 
 
 async def _rows(unit: Unit, name: str, ids: list[int]) -> list[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -35,7 +35,7 @@ class Ask:
 
     prefix: tuple[str, ...]
     query: scores.Query
-    conditions: Sequence[filters.Condition]
+    conditions: filters.Filter
     paths: tuple[str, ...]
     number: int = 0
     dims: int = 0
