@@ -54,6 +54,8 @@ HOT = {
     "item_delete": ("items_pkey", "tenant namespace key"),
     "items_of": ("items_by_id", "tenant id"),
     "items_projections": ("items_by_id", "tenant id"),
+    "items_candidates": ("items_by_id", "tenant id"),
+    "items_matching": ("items_by_id", "tenant id"),
     "items_sweep": ("items_by_expiry", "tenant expires_at"),
     "items_to_shelve": ("items_by_id", "tenant id"),
     "items_living": ("items_by_id", "tenant id"),
@@ -69,6 +71,7 @@ HOT = {
 
 SORTED = {
     "checkpoint_ancestors", "checkpoint_anywhere", "entry_range", "items_of", "items_projections", "run_threads",
+    "items_candidates", "items_matching",
     "items_to_shelve", "items_living", "items_found", "item_vectors_of", "embeddings_all",
 }  # fmt: skip
 """Those that may sort, rows that they have found by an index and return all."""
