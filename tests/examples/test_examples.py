@@ -16,9 +16,12 @@ ENDINGS = {
     "custom_state": "Absent stayed absent, and None stayed None.",
     "delete_messages": "Four different things, each doing only its own.",
     "interrupt": "The run went on where it had stopped, and nothing ran twice.",
+    "items": "Every item was where it should be, for as long as it should.",
     "parallel_retry": "What had succeeded was not done again.",
     "postgres": "What one process was told, the other knew.",
+    "profile_search": "Each question met the facts it was about, of its own customer only.",
     "pydantic_state": "Every value came back equal and of its own type.",
+    "semantic_search": "What was meant was found, in both languages.",
     "short_term": "Each thread knows what was said in it.",
     "state_graph": "The second run went on with the first one's basket.",
     "streaming": "Every mode left the same state behind.",
@@ -29,6 +32,7 @@ ENDINGS = {
     "time_travel": "Every state is still there, and each can be gone on from.",
     "tool_command": "What the tool set stayed with the thread.",
     "trim_request": "The model saw less than the thread keeps.",
+    "word_search": "Every item was found by what it says.",
 }
 
 
