@@ -8,10 +8,11 @@ from urllib.parse import urlsplit
 
 from perdure import errors
 
-__all__ = ["child_environment", "is_loopback", "named_url", "schema", "url"]
+__all__ = ["child_environment", "embedder", "is_loopback", "named_url", "schema", "url"]
 
 URL_VARIABLE = "PERDURE_URL"
 SCHEMA_VARIABLE = "PERDURE_SCHEMA"
+EMBED_VARIABLE = "PERDURE_EMBED"
 _QUIET = {"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false"}
 
 
@@ -38,6 +39,11 @@ def named_url(given: str | None) -> str | None:
 def schema(given: str | None) -> str | None:
     """Return the schema that was given, else the one of PERDURE_SCHEMA, if there is any."""
     return given or os.environ.get(SCHEMA_VARIABLE) or None
+
+
+def embedder(given: str | None) -> str | None:
+    """Return the embedder that was given, else the one of PERDURE_EMBED, if there is any."""
+    return given or os.environ.get(EMBED_VARIABLE) or None
 
 
 def is_loopback(address: str | None) -> bool:

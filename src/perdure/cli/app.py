@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli import items, moving, threads, upkeep
+from perdure.cli import items, moving, namespaces, searches, threads, upkeep
 from perdure.cli.commands import command
 from perdure.cli.demo import demo
 from perdure.cli.edge import leave
@@ -42,6 +42,8 @@ def _root(
 
 command(app, "demo")(demo)
 app.add_typer(threads.app)
+searches.add(items.app)
+namespaces.add(items.app)
 app.add_typer(items.app)
 upkeep.add(app)
 moving.add(app)

@@ -7,18 +7,21 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from langgraph.store.base import Item
+from langgraph.store.base import Item as BaseItem
 
 from perdure import errors
 from perdure.cli import output, text
 from perdure.cli.commands import DryRun, Run, Yes, command
 from perdure.cli.output import Misuse, Reply
 from perdure.cli.values import compact, plain
-from perdure.core import threads
+from perdure.core import abouts, threads
+from perdure.langgraph.stored import Item, SearchItem
 
-__all__ = ["app", "described", "namespace_of"]
+__all__ = ["Key", "Namespace", "app", "described", "namespace_of", "shown"]
 
-app = typer.Typer(name="items", help="Long-term memory: list, get, put and remove items.", no_args_is_help=True)
+app = typer.Typer(
+    name="items", help="Long-term memory: find, list, get, put, move and remove items.", no_args_is_help=True
+)
 
 Namespace = Annotated[
     str, typer.Argument(metavar="NAMESPACE", help="Labels as a/b, or as a JSON list if one holds a slash.")
@@ -39,13 +42,19 @@ def namespace_of(given: str) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def described(item: Item) -> dict[str, Any]:
+def described(item: BaseItem) -> dict[str, Any]:
     """Return an item for programs."""
     times = {"created_at": item.created_at.isoformat(), "updated_at": item.updated_at.isoformat()}
-    return {"namespace": list(item.namespace), "key": item.key, "value": plain(item.value), **times}
+    found = {"namespace": list(item.namespace), "key": item.key, "value": plain(item.value), **times}
+    if isinstance(item, Item | SearchItem):
+        end = item.expires_at
+        found |= {"version": item.version, "expires_at": None if end is None else end.isoformat()}
+        found["about"] = plain(abouts.plain(item.about))
+    return found
 
 
-def _shown(namespace: tuple[str, ...]) -> str:
+def shown(namespace: tuple[str, ...]) -> str:
+    """Return a namespace as `namespace_of` reads it."""
     if any("/" in label or label.startswith("[") for label in namespace):
         return json.dumps(namespace, ensure_ascii=False)
     return "/".join(namespace)
@@ -69,7 +78,7 @@ def ls(
     with run.memory() as (memory, _):
         found = memory.store.search(prefix, limit=limit + 1, offset=offset, refresh_ttl=False) if limit else []
     more, found = len(found) > limit, found[:limit]
-    rows = [[_shown(i.namespace), i.key, str(i.updated_at)[:19], compact(plain(i.value))] for i in found]
+    rows = [[shown(i.namespace), i.key, str(i.updated_at)[:19], compact(plain(i.value))] for i in found]
     lines = output.table(["namespace", "key", "updated", "value"], rows) if rows else ["no items"]
     return Reply(list(map(described, found)), lines, str(offset + limit) if more else None)
 
@@ -107,7 +116,7 @@ def put(
         memory.store.put(labels, key, read, ttl=ttl)
         found = memory.store.get(labels, key, refresh_ttl=False)
     data = described(found) if found else {"namespace": list(labels), "key": key, "value": read}
-    return Reply(data, [text.inline(f"stored: {_shown(labels)} {key}")])
+    return Reply(data, [text.inline(f"stored: {shown(labels)} {key}")])
 
 
 def _object(given: str) -> dict[str, Any]:
@@ -133,13 +142,13 @@ def rm(run: Run, namespace: Namespace, key: Key, *, dry_run: DryRun = False, yes
         if found is None:
             raise _missing(labels, key)
         if not dry_run:
-            output.consent(f"Remove {_shown(labels)} {key}, for good?", yes=yes, as_json=run.as_json)
+            output.consent(f"Remove {shown(labels)} {key}, for good?", yes=yes, as_json=run.as_json)
             memory.store.delete(labels, key)
     said = "would be removed" if dry_run else "removed"
-    return Reply({"dry_run": dry_run, "removed": [described(found)]}, [text.inline(f"{said}: {_shown(labels)} {key}")])
+    return Reply({"dry_run": dry_run, "removed": [described(found)]}, [text.inline(f"{said}: {shown(labels)} {key}")])
 
 
 def _missing(labels: tuple[str, ...], key: str) -> errors.NotFoundError:
     return errors.NotFoundError(
-        f"there is no item {key!r} in {_shown(labels)} for this tenant; 'perdure items ls' shows those there are"
+        f"there is no item {key!r} in {shown(labels)} for this tenant; 'perdure items ls' shows those there are"
     )

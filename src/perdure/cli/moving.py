@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import sys
-from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from perdure import errors, moving
-from perdure.cli import output, text
+from perdure.cli import loading, output, text
 from perdure.cli.commands import Run, command
 from perdure.cli.output import Line, Reply
 from perdure.engine import urls
@@ -93,25 +87,13 @@ def export_langgraph(
 def _moved(source: Any, target: Any, threads: list[str] | None) -> Reply:
     counts = dict(source.threads())
     total = sum(counts.get(thread, 0) for thread in threads) if threads else sum(counts.values())
-    with _progress(total) as tell:
+    with output.progress("checkpoints", total) as tell:
         report = moving.move(source, target, threads=threads or None, tell=tell)
     data = asdict(report.counts) | {
         "failures": [{"what": f.what, "code": f.error.code, "message": str(f.error)} for f in report.failures],
         "notes": report.notes,
     }
     return Reply(data, _lines(report), problem=_problem(report))
-
-
-@contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar of counts on a terminal's stderr, and nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("checkpoints", total=total)
-        yield lambda more: progress.advance(task, more)
 
 
 def _lines(report: moving.Report) -> list[Line]:
@@ -135,22 +117,12 @@ def _problem(report: moving.Report) -> errors.PerdureError | None:
 
 
 def _loaded(names: list[str] | None) -> list[type]:
-    """Return the classes that --types names, from modules that Python finds here as well."""
-    if names:
-        sys.path.insert(0, str(Path.cwd()))
+    """Return the classes that --types names."""
     return [_class(name) for name in names or ()]
 
 
 def _class(name: str) -> type:
-    module, colon, path = name.partition(":")
-    if not colon or not path:
-        raise output.Misuse(f"--types takes MODULE:CLASS, such as app.state:Order, not {name}.")
-    try:
-        found: Any = importlib.import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise output.Misuse(f"--types {name}: {error}.") from None
+    found = loading.named(name, "--types", "app.state:Order")
     if not isinstance(found, type):
         raise output.Misuse(f"--types {name} is no class.")
     return found

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import typer
 from rich.cells import cell_len
 from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.text import Text
 
 from perdure.cli import text
 from perdure.errors import PerdureError
 
-__all__ = ["Line", "Misuse", "Reply", "consent", "emit", "envelope", "fail", "note", "size", "table"]
+__all__ = ["Line", "Misuse", "Reply", "consent", "emit", "envelope", "fail", "note", "progress", "size", "table"]
 
 Line = str | Text
 _USAGE_STATUS = 400
@@ -94,6 +96,18 @@ def _dump(found: object) -> str:
 def note(said: str) -> None:
     """Tell the person at the terminal something that is no data."""
     print(text.block(said), file=sys.stderr)
+
+
+@contextmanager
+def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a bar of counts on a terminal's stderr, and nothing elsewhere; it is told how many more are done."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda more: bar.advance(task, more)
 
 
 def consent(question: str, *, yes: bool, as_json: bool) -> None:

@@ -15,11 +15,12 @@ from langgraph.store.base import ensure_embeddings
 from perdure import errors
 from perdure.core.search import embeddings, texts
 
-__all__ = ["Index"]
+__all__ = ["LOCAL_MODEL", "Index"]
 
 _log = logging.getLogger(__name__)
 _KEYS: Final = ("embed", "dims", "fields", "model")
 _NAMES: Final = ("model", "model_name", "model_id", "deployment")
+LOCAL_MODEL: Final = "LocalEmbeddings:multilingual-e5-small"
 _PROBE: Final = "dimensions"
 Vector: TypeAlias = "array[float]"
 

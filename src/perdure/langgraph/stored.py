@@ -30,10 +30,10 @@ class State:
     about: About
 
 
-class Item(BaseItem):
-    """An item of the store. `version` counts its changes from 1; `about` is what `put` was told beside the value."""
+class _Known:
+    """What an item of ours says beside what LangGraph's says."""
 
-    __slots__ = ("state",)
+    __slots__ = ()
     state: State
 
     @property
@@ -52,16 +52,18 @@ class Item(BaseItem):
         return self.state.about
 
 
-class SearchItem(BaseSearchItem):
+class Item(_Known, BaseItem):
+    """An item of the store. `version` counts its changes from 1; `about` is what `put` was told beside the value."""
+
+    __slots__ = ("state",)
+
+
+class SearchItem(_Known, BaseSearchItem):
     """An item that a search has found, with its `score`."""
 
     __slots__ = ("explanation", "state")
-    state: State
     explanation: Explanation | None
     """Why it has its score, if the search was asked to explain."""
-    version = Item.version
-    expires_at = Item.expires_at
-    about = Item.about
 
 
 def value_of(codec: Codec, record: Record) -> Any:

@@ -215,6 +215,12 @@ async def missing_count(unit: Unit, number: int) -> int:
     return int(row[0]) if row else 0
 
 
+async def items_count(unit: Unit) -> int:
+    """Return how many items the tenant has."""
+    row = await unit.one("items_unembedded_count", number=0)
+    return int(row[0]) if row else 0
+
+
 async def pending_tenants(unit: Unit) -> list[str]:
     """Return the tenants with items whose vectors are to follow."""
     return [row[0] for row in await unit.all("items_pending_tenants")]
