@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from perdure import errors
 
-__all__ = ["child_environment", "embedder", "is_loopback", "named_url", "schema", "url"]
+__all__ = ["child_environment", "embedder", "is_loopback", "let_threads_sleep", "named_url", "schema", "url"]
 
 URL_VARIABLE = "PERDURE_URL"
 SCHEMA_VARIABLE = "PERDURE_SCHEMA"
@@ -44,6 +44,11 @@ def schema(given: str | None) -> str | None:
 def embedder(given: str | None) -> str | None:
     """Return the embedder that was given, else the one of PERDURE_EMBED, if there is any."""
     return given or os.environ.get(EMBED_VARIABLE) or None
+
+
+def let_threads_sleep() -> None:
+    """Keep the threads of an OpenMP library that is loaded after this from spinning while they wait."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def is_loopback(address: str | None) -> bool:

@@ -53,7 +53,6 @@ HOT = {
     "item_get": ("items_pkey", "tenant namespace key"),
     "item_delete": ("items_pkey", "tenant namespace key"),
     "items_of": ("items_by_id", "tenant id"),
-    "items_projections": ("items_by_id", "tenant id"),
     "items_candidates": ("items_by_id", "tenant id"),
     "items_matching": ("items_by_id", "tenant id"),
     "items_sweep": ("items_by_expiry", "tenant expires_at"),
@@ -70,7 +69,7 @@ HOT = {
 """Name: an index that the plan uses, and the columns by which it is entered."""
 
 SORTED = {
-    "checkpoint_ancestors", "checkpoint_anywhere", "entry_range", "items_of", "items_projections", "run_threads",
+    "checkpoint_ancestors", "checkpoint_anywhere", "entry_range", "items_of", "run_threads",
     "items_candidates", "items_matching",
     "items_to_shelve", "items_living", "items_found", "item_vectors_of", "embeddings_all",
 }  # fmt: skip

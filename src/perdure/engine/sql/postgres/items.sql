@@ -9,12 +9,6 @@ CROSS JOIN LATERAL (
 ) i
 ORDER BY j.place;
 
--- name: items_projections
-SELECT i.id, i.projection
-FROM jsonb_array_elements_text(:ids::jsonb) WITH ORDINALITY j (id, place)
-CROSS JOIN LATERAL (SELECT id, projection FROM items WHERE tenant = :tenant AND id = j.id::bigint LIMIT 1) i
-ORDER BY j.place;
-
 -- name: items_sweep
 DELETE FROM items WHERE tenant = :tenant AND ctid = ANY (ARRAY(
     SELECT ctid FROM items WHERE tenant = :tenant AND expires_at <= :now

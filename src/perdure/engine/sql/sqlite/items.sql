@@ -6,9 +6,3 @@ SELECT i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, 
 FROM json_each(:ids) j CROSS JOIN items i ON i.id = j.value
 WHERE i.tenant = :tenant
 ORDER BY j.key;
-
--- name: items_projections
-SELECT i.id, i.projection
-FROM json_each(:ids) j CROSS JOIN items i ON i.id = j.value
-WHERE i.tenant = :tenant
-ORDER BY j.key;
