@@ -12,6 +12,7 @@ from langgraph.store.base import IndexConfig
 from perdure import errors
 from perdure.core.codec import Codec, types_of
 from perdure.core.entries import Caches
+from perdure.core.search import embeddings
 from perdure.engine import Engine, engines
 from perdure.langgraph.calls import Calls
 from perdure.langgraph.catalogue import Catalogue
@@ -70,13 +71,17 @@ class Memory:
         _choose("conflicts", conflicts, _CONFLICTS)
         _refuse_later(conflicts=conflicts, schema_version=schema_version, migrations=migrations)
         made = None if index is None else Index(index)
-        if made is not None:
-            made.check()
         scope = Scope(required=tenants == "required").narrowed(tenant, None)
         codec = Codec(types)
         walls = "refuse" if tenants == "required" else "warn"
         engine = engines.start(url, create=create, schema=schema, pool=pool, walls=walls)
-        return cls(Calls(engine, codec, Caches(), scope, index=made))
+        calls = Calls(engine, codec, Caches(), scope, index=made)
+        try:
+            _check_index(calls)
+        except BaseException:
+            engine.close()
+            raise
+        return cls(calls)
 
     def scope(self, *, tenant: str | None = None, subject: str | None = None) -> Memory:
         """Return a view of this memory for a tenant or subject; it shares the engine, which the memory closes.
@@ -148,6 +153,18 @@ class _View(Memory):
 
     async def aclose(self) -> None:
         """Do nothing, as `close`."""
+
+
+def _check_index(calls: Calls) -> None:
+    """Refuse an embedder of other dimensions; it is not asked if it has made the vectors that are there."""
+    index, scope = calls.index, calls.scope
+    if index is None:
+        return
+    found = (
+        None if scope.required and not scope.named else embeddings.active(calls.read(scope.tenant, embeddings.everyone))
+    )
+    if found is None or found.spec != index.spec:
+        index.check()
 
 
 def _choose(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -296,3 +296,36 @@ def test_small_tenants_are_not_starved_by_large_ones(shared_url):
             }
             best = sorted(cosines.values(), reverse=True)[:10]
             assert [cosines[item.key] for item in found] == pytest.approx(best)
+
+
+def test_an_embedder_is_not_asked_again_at_open_once_it_has_made_vectors(shared_url):
+    asked = []
+
+    def embed(texts):
+        asked.extend(texts)
+        return FakeEmbedder().embed_documents(texts)
+
+    for _ in range(2):
+        with Memory.open(shared_url, index={"embed": embed, "dims": 8, "model": "mine"}) as memory:
+            first = len(asked)
+            memory.store.put(("u",), "k", {"text": "pizza"})
+    assert (first, asked[-1]) == (2, "pizza")
+
+
+def test_a_search_does_not_hold_up_the_loop_of_its_caller(application_url):
+    """A cold search of many items goes on while another task ticks."""
+
+    async def use():
+        async with Memory.open(application_url) as memory:
+            await memory.store.abatch([PutOp(("u",), f"k{n}", {"text": f"dog number {n} " * 20}) for n in range(3000)])
+            searching = asyncio.create_task(memory.store.asearch(("u",), query="dog"))
+            ticks, longest, last = 0, 0.0, asyncio.get_running_loop().time()
+            while not searching.done():
+                await asyncio.sleep(0.001)
+                now = asyncio.get_running_loop().time()
+                ticks, longest, last = ticks + 1, max(longest, now - last), now
+            return len(await searching), ticks
+
+    found, ticks = asyncio.run(use())
+    assert found == 10
+    assert ticks > 10

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from perdure.engine import Params, Question, Row, Tx
 
 __all__ = ["Unit"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,10 @@ class Unit:
     async def many(self, name: str, rows: Sequence[Params], /) -> None:
         """Post a named statement for this tenant once for each set of parameters."""
         await self.tx.many(name, [{"tenant": self.tenant, **row} for row in rows])
+
+    async def compute(self, task: Callable[[], T], /) -> T:
+        """Run what takes the processor for long; not on an event loop's thread."""
+        return await self.tx.compute(task)
 
     async def require(self, name: str, /, **params: object) -> None:
         """Post a named statement for this tenant that has to change a row; if it doesn't, the work is outdated."""

@@ -82,6 +82,9 @@ class Tx(Protocol):
     async def require(self, name: str, /, **params: object) -> None:
         """Post a named statement that has to change a row; if it doesn't, the work ends in OutdatedError."""
 
+    async def compute(self, task: Callable[[], T], /) -> T:
+        """Run what takes the processor for long; not on an event loop's thread."""
+
 
 Work = Callable[[Tx], Coroutine[Any, Any, T]]
 """A unit of work. A callable, so that an engine may run it again in a fresh transaction."""

@@ -7,8 +7,8 @@ import select
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, Self, TypeVar
 
 import psycopg
 from psycopg.pq import ConnStatus, TransactionStatus
@@ -29,6 +29,7 @@ __all__ = [
     "is_quiet",
 ]
 
+T = TypeVar("T")
 _QUIET = 60.0
 """Seconds without use after which a connection is asked whether it still answers."""
 
@@ -43,6 +44,9 @@ class Link(Protocol):
 
     async def roll_back(self) -> None:
         """End a transaction that is not to be committed; close the connection if that fails."""
+
+    async def compute(self, task: Callable[[], T]) -> T:
+        """Run what takes the processor for long; not on an event loop's thread."""
 
 
 def alive(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
@@ -134,6 +138,10 @@ class BlockingLink:
         pipeline = self.connection.pipeline_of()
         return pipeline.answers(self.connection.wait(pipeline.exchange(batch)))
 
+    async def compute(self, task: Callable[[], T]) -> T:
+        """Run a task here."""
+        return task()
+
     async def roll_back(self) -> None:
         """End a transaction that is not to be committed."""
         try:
@@ -153,6 +161,10 @@ class LoopLink:
         """Send statements together and return their answers."""
         pipeline = self.connection.pipeline_of()
         return pipeline.answers(await self.connection.wait(pipeline.exchange(batch)))
+
+    async def compute(self, task: Callable[[], T]) -> T:
+        """Run a task in a thread, so that the loop goes on."""
+        return await asyncio.to_thread(task)
 
     async def roll_back(self) -> None:
         """End a transaction that is not to be committed."""

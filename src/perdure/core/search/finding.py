@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Iterator
@@ -68,7 +69,7 @@ async def find(unit: Unit, kept: shelves.Shelves, ask: Ask) -> list[Found]:
     query = replace(ask.query, now=unit.now)
     if shelf.wordy and query.vector is not None:
         query = replace(query, near=await distances.nearest(unit, place, query.vector, most=_NEAREST))
-    ranking = scores.scored(shelf, query)
+    ranking = await unit.compute(functools.partial(scores.scored, shelf, query))
     return await _living(unit, ask, ranking)
 
 

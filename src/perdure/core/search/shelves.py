@@ -6,6 +6,7 @@ what is new since the last one; the items that changed go into a small segment, 
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -111,7 +112,8 @@ async def current(unit: Unit, place: Place, shelf: Shelf | None, answers: Sequen
     ids = list(dict.fromkeys(changed.values()))
     parts = [part.without(ids) for part in shelf.parts]
     more = await _read(unit, place, ids, wordy=shelf.wordy)
-    return Shelf(mark, seen, _tidied([*parts, *more]), wordy=shelf.wordy)
+    tidied = await unit.compute(lambda: _tidied([*parts, *more]))
+    return Shelf(mark, seen, tidied, wordy=shelf.wordy)
 
 
 async def _anew(unit: Unit, place: Place, mark: int, most: int) -> Shelf:
@@ -119,7 +121,8 @@ async def _anew(unit: Unit, place: Place, mark: int, most: int) -> Shelf:
     ids = [row[0] for row in await unit.all("items_shelved", low=low, high=high)]
     wordy = _FLOAT * place.dims * len(ids) > most
     found = await _read(unit, place, ids, wordy=wordy)
-    return Shelf(mark, frozenset(), (segments.joined(found),) if len(found) > 1 else tuple(found), wordy=wordy)
+    whole = await unit.compute(lambda: (segments.joined(found),) if len(found) > 1 else tuple(found))
+    return Shelf(mark, frozenset(), whole, wordy=wordy)
 
 
 async def _read(unit: Unit, place: Place, ids: Sequence[int], *, wordy: bool) -> list[segments.Part]:
@@ -127,23 +130,27 @@ async def _read(unit: Unit, place: Place, ids: Sequence[int], *, wordy: bool) ->
     place = replace(place, number=0) if wordy else place
     found = []
     for at in range(0, len(ids), _PAGE):
-        entries = await _entries(unit, place, ids[at : at + _PAGE])
-        if entries:
-            found.append(segments.made(entries))
+        items, vectors = await _rows(unit, place, ids[at : at + _PAGE])
+        if items:
+            found.append(await unit.compute(functools.partial(_made, place, items, vectors)))
     return found
 
 
-async def _entries(unit: Unit, place: Place, ids: Sequence[int]) -> list[segments.Entry]:
+async def _rows(unit: Unit, place: Place, ids: Sequence[int]) -> tuple[list[Row], list[Row]]:
     low, high = namespaces.span(place.prefix)
     page = json.dumps(ids)
     asked: list[Question] = [("items_to_shelve", {"ids": page, "low": low, "high": high})]
     if place.number:
         asked.append(("item_vectors_of", {"ids": page, "number": place.number}))
     items, *rest = await unit.together(asked)
+    return items, rest[0] if rest else []
+
+
+def _made(place: Place, items: list[Row], rows: list[Row]) -> segments.Part:
     vectors: dict[int, list[bytes]] = {}
-    for item, vector in rest[0] if rest else ():
+    for item, vector in rows:
         vectors.setdefault(item, []).append(vector)
-    return [_entry(place, row, vectors) for row in items]
+    return segments.made([_entry(place, row, vectors) for row in items])
 
 
 def _entry(place: Place, row: Row, vectors: dict[int, list[bytes]]) -> segments.Entry:
