@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import random
 
 import psycopg
@@ -10,6 +11,7 @@ import pytest
 from langgraph.store.base import PutOp
 
 from perdure import Memory, errors
+from perdure.core.search import finding
 from perdure.core.search.shelves import Shelves
 
 ABOUT = ("u",)
@@ -50,6 +52,41 @@ def test_what_is_found_does_not_hang_on_what_is_kept(url):
         memory.store.delete(ABOUT, "k7")
         assert "k7" not in [item.key for item in tight.store.search(ABOUT, query="item 7", limit=30)]
         assert tight._calls.shelves._by_place == {}
+
+
+def test_a_filter_that_only_far_items_meet_finds_them(url, monkeypatch):
+    monkeypatch.setattr(finding, "_NEAREST", 10)
+    with Memory.open(url, index={"embed": embed, "dims": DIMS}) as memory:
+        fill(memory.store)
+        far = [item.key for item in memory.store.search(ABOUT, query="item 7", mode="vector", limit=400)][-5:]
+        wanted = {"text": {"$in": [f"item {key[1:]}" for key in far]}}
+        for mode in ("vector", "hybrid"):
+            for store in (memory.store, small(memory).store):
+                found = store.search(ABOUT, query="item 7", mode=mode, filter=wanted, limit=5)
+                assert sorted(item.key for item in found) == sorted(far)
+        assert len(small(memory).store.search(ABOUT, query="zebra", limit=1000)) == 400
+
+
+def test_what_is_far_is_not_taken_for_what_has_no_vector(url, monkeypatch):
+    monkeypatch.setattr(finding, "_NEAREST", 10)
+
+    def turned(texts):
+        """Turn a text by the degrees that it names, and any other out of the plane."""
+        named = {"zebra": "at 0"}
+        angles = [
+            math.radians(float(at.split()[1])) if (at := named.get(text, text)).startswith("at") else None
+            for text in texts
+        ]
+        return [[0.0, 0.0, 1.0] if at is None else [math.cos(at), math.sin(at), 0.0] for at in angles]
+
+    with Memory.open(url, index={"embed": turned, "dims": 3}) as memory:
+        memory.store.batch([PutOp(ABOUT, f"k{n}", {"text": f"at {n / 10}"}) for n in range(300)])
+        memory.store.put(ABOUT, "near", {"text": "at 0.01 zebra"})
+        memory.store.put(ABOUT, "far", {"text": "at 170 zebra"})
+        for store in (memory.store, small(memory).store):
+            found = store.search(ABOUT, query="zebra", limit=8)
+            assert found[0].key == "near"
+            assert "far" not in [item.key for item in found]
 
 
 @pytest.mark.parametrize("schema", [None, "apart"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import json
 from array import array
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from perdure.core.unit import Unit
     from perdure.engine import Row
 
-__all__ = ["nearest"]
+__all__ = ["nearest", "of"]
 
 _PAGE: Final = 2000
 
@@ -36,10 +37,18 @@ async def nearest(unit: Unit, place: Place, wanted: npt.NDArray[Any], *, most: i
     ids = [row[0] for row in await unit.all("items_shelved", low=low, high=high)]
     best: dict[int, float] = {}
     for at in range(0, len(ids), _PAGE):
-        page = json.dumps(ids[at : at + _PAGE])
-        best |= _cosines(await unit.all("item_vectors_of", ids=page, number=place.number), wanted)
+        best |= await of(unit, place, wanted, ids[at : at + _PAGE])
         best = dict(heapq.nlargest(most, best.items(), key=lambda one: one[1]))
     return best
+
+
+async def of(unit: Unit, place: Place, wanted: npt.NDArray[Any], ids: Sequence[int]) -> dict[int, float]:
+    """Return the cosine of the best vector of each of these items that has one."""
+    found: dict[int, float] = {}
+    for at in range(0, len(ids), _PAGE):
+        page = json.dumps(ids[at : at + _PAGE])
+        found |= _cosines(await unit.all("item_vectors_of", ids=page, number=place.number), wanted)
+    return found
 
 
 def _cosines(rows: list[Row], wanted: npt.NDArray[Any]) -> dict[int, float]:

@@ -7,7 +7,9 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy.typing as npt
 
 from perdure.core import filters, items, namespaces
 from perdure.core.search import distances, embeddings, scores, shelves
@@ -20,6 +22,7 @@ __all__ = ["Ask", "Found", "OutdatedIndexError", "find"]
 _FIRST: Final = 32
 _PAGE: Final = 500
 _NEAREST: Final = 1000
+_MORE: Final = 10
 """Items that are ranked by their vectors where there are too many to keep."""
 
 
@@ -68,9 +71,26 @@ async def find(unit: Unit, kept: shelves.Shelves, ask: Ask) -> list[Found]:
     kept.keep(place, shelf)
     query = replace(ask.query, now=unit.now)
     if shelf.wordy and query.vector is not None:
-        query = replace(query, near=await distances.nearest(unit, place, query.vector, most=_NEAREST))
-    ranking = await unit.compute(functools.partial(scores.scored, shelf, query))
-    return await _living(unit, ask, ranking)
+        return await _measured(unit, ask, place, shelf, query, query.vector)
+    return await _living(unit, ask, await unit.compute(functools.partial(scores.scored, shelf, query)))
+
+
+async def _measured(
+    unit: Unit, ask: Ask, place: shelves.Place, shelf: shelves.Shelf, query: scores.Query, wanted: npt.NDArray[Any]
+) -> list[Found]:
+    """Find in a shelf without vectors: more items are measured until enough of them are what was asked for."""
+    most = max(_NEAREST, 2 * (ask.offset + ask.limit))
+    while True:
+        near = await distances.nearest(unit, place, wanted, most=most)
+        whole = len(near) < most
+        if not whole and query.mode is scores.Mode.HYBRID:
+            said = await unit.compute(functools.partial(scores.scored, shelf, replace(query, mode=scores.Mode.TEXT)))
+            near |= await distances.of(unit, place, wanted, said.ids(said.order(most, -math.inf)))
+        known = replace(query, near=near, near_is_all=whole)
+        found = await _living(unit, ask, await unit.compute(functools.partial(scores.scored, shelf, known)))
+        if whole or len(found) >= ask.limit:
+            return found
+        most *= _MORE
 
 
 async def _living(unit: Unit, ask: Ask, ranking: scores.Scored) -> list[Found]:

@@ -42,7 +42,7 @@ class Query:
     """What is looked for: terms, a vector of length 1 (None: there is none), and what else counts.
 
     `middle` is the embedder's own (see `ranks.centre`). `near`: the cosines of the nearest items, by id, where the
-    shelf has no vectors.
+    shelf has no vectors; `near_is_all`: no other item has one.
     """
 
     terms: tuple[str, ...]
@@ -54,6 +54,7 @@ class Query:
     importance: float = 0.0
     now: int = 0
     near: Mapping[int, float] | None = None
+    near_is_all: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,8 @@ def scored(shelf: shelves.Shelf, query: Query) -> Scored:
     alive = _joined([part.alive for part in parts], np.bool_)
     said = _said(parts, query.terms) if query.mode is not Mode.VECTOR else np.zeros(len(alive))
     cosine, close = _closeness(parts, query)
+    if not query.near_is_all:  # what was not measured is far, which is not to say that it has no vector
+        close[np.isnan(close) & (said > 0)] = 0.0
     scores = _weighted(_fused(query, said, cosine, close), parts, query)
     scores[~alive] = -math.inf
     return Scored(query, parts, scores, said, cosine, close)
