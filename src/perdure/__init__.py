@@ -2,7 +2,8 @@
 
 from perdure import errors
 from perdure.errors import PerdureError
+from perdure.langgraph.putting import Delete, Put
 from perdure.memory import Memory
-from perdure.model import About, Source
+from perdure.model import About, Policy, Source, Version
 
-__all__ = ["About", "Memory", "PerdureError", "Source", "errors"]
+__all__ = ["About", "Delete", "Memory", "PerdureError", "Policy", "Put", "Source", "Version", "errors"]

@@ -23,7 +23,9 @@
     ├── NotFoundError
     ├── EmbedderError                 the embedder failed, or gave what is no vector
     ├── ConflictError
-    │   └── FencedError               the thread was deleted or begun anew meanwhile
+    │   ├── FencedError               the thread was deleted or begun anew meanwhile
+    │   ├── VersionConflictError      the item is not at the version, or absent, as was required
+    │   └── LimitReachedError         an increment would pass its bound
     ├── VerificationError             what was moved does not equal its source
     └── DatabaseError
         ├── DatabaseUnavailableError  can't be opened, written or reached
@@ -44,7 +46,7 @@ Messages say what, where and the next step.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 __all__ = [
     "ClosedError",
@@ -68,6 +70,7 @@ __all__ = [
     "InvalidLimitError",
     "InvalidNamespaceError",
     "InvalidUrlError",
+    "LimitReachedError",
     "MissingThreadIdError",
     "NewerSchemaError",
     "NotAvailableError",
@@ -82,6 +85,7 @@ __all__ = [
     "UnsafeRoleError",
     "UnsupportedValueError",
     "VerificationError",
+    "VersionConflictError",
 ]
 
 
@@ -244,6 +248,29 @@ class FencedError(ConflictError):
     """The thread was deleted or begun anew while this run was under way."""
 
     code = "fenced"
+
+
+class VersionConflictError(ConflictError):
+    """An item is not at the version that a write required; nothing of its batch was stored.
+
+    `current` is the item as it is, as `get` returns it; None: there is none.
+    """
+
+    code = "version_conflict"
+
+    def __init__(self, message: str, *, current: Any = None) -> None:
+        super().__init__(message)
+        self.current = current
+
+
+class LimitReachedError(ConflictError):
+    """An increment would have passed its bound; nothing was stored. `current` is the number as it is."""
+
+    code = "limit_reached"
+
+    def __init__(self, message: str, *, current: float = 0) -> None:
+        super().__init__(message)
+        self.current = current
 
 
 class VerificationError(PerdureError):

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-__all__ = ["About", "Address", "ChannelStats", "Page", "Reindexed", "Source", "Thread", "ThreadStats"]
+__all__ = [
+    "About",
+    "Address",
+    "ChannelStats",
+    "Page",
+    "Policy",
+    "Reindexed",
+    "Source",
+    "Thread",
+    "ThreadStats",
+    "Version",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,31 @@ class Reindexed:
     dims: int
     embedded: int
     switched: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What an item was from `updated_at` until `replaced_at`; None: it still is."""
+
+    value: dict[str, Any]
+    version: int
+    about: About
+    updated_at: datetime
+    replaced_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What holds for the items below a prefix. None: what a shorter prefix says.
+
+    `ttl` is in minutes, 0: never. `refresh_on_read`: whether a read begins it anew. `history`: whether
+    versions are kept.
+    """
+
+    prefix: tuple[str, ...]
+    ttl: float | None = None
+    refresh_on_read: bool | None = None
+    history: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ def test_force_is_what_holds_the_owner(owned):
 
 
 def test_an_operator_may_look_at_threads_and_items_of_all_and_change_none(owned):
-    looked_at = {"threads", "items"}
+    looked_at = {"threads", "items", "item_versions"}
     assert seen(owned["application"], operator=True) == {
         table: set(TENANTS) if table in looked_at else set() for table in roles.TABLES
     }

@@ -349,7 +349,7 @@ def test_both_engines_have_the_same_tables_and_columns(prepared_postgres_url, fi
             ours.setdefault(table, set()).add((column, nullable == "YES"))
         sequences = {name for name, _ in described(connection)[3]}
     assert {table: columns for table, columns in theirs.items() if table not in ONLY_SQLITE} == ours
-    assert sequences == {*ONLY_HERE, "items_id_seq", "item_changes_n_seq"}
+    assert sequences == {*ONLY_HERE, "items_id_seq", "item_changes_n_seq", "item_versions_n_seq"}
 
 
 def columns_of(file, table):
@@ -371,4 +371,5 @@ def test_both_engines_have_the_same_indexes(prepared_postgres_url, file_url):
             if not name.endswith("_pkey")
         }
     assert ours.pop("items_by_id") == "tenant, id"
+    assert ours.pop("item_versions_by_number") == "tenant, n"
     assert {name: columns for name, columns in theirs.items() if name not in keys} == ours

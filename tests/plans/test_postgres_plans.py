@@ -52,6 +52,13 @@ HOT = {
     "thread_page_of_subject": ("threads_by_subject", "tenant subject updated_at thread"),
     "item_get": ("items_pkey", "tenant namespace key"),
     "item_delete": ("items_pkey", "tenant namespace key"),
+    "item_change": ("items_pkey", "tenant namespace key"),
+    "item_lock": ("items_pkey", "tenant namespace key"),
+    "item_put": ("item_policies_pkey", "tenant namespace"),
+    "version_at": ("item_versions_pkey", "tenant namespace key updated_at"),
+    "versions_of": ("item_versions_pkey", "tenant namespace key"),
+    "versions_sweep": ("item_versions_by_expiry", "tenant expires_at"),
+    "changes_trim": ("item_changes_pkey", "tenant tx n"),
     "items_of": ("items_by_id", "tenant id"),
     "items_candidates": ("items_by_id", "tenant id"),
     "items_matching": ("items_by_id", "tenant id"),
@@ -74,6 +81,8 @@ SORTED = {
     "items_to_shelve", "items_living", "items_found", "item_vectors_of", "embeddings_all",
 }  # fmt: skip
 """Those that may sort, rows that they have found by an index and return all."""
+SORTED |= {"item_get", "item_put", "item_change", "item_delete"}
+"""And those that may sort the policies whose prefix a namespace has."""
 
 PAGES = {"thread_page", "thread_page_of_subject"}
 """Those whose limit and filters the planner has to know. The server sees that itself: see their own test."""
@@ -183,6 +192,13 @@ INSERT INTO embeddings (tenant, number, model, dims, metric, fields, state, crea
 SELECT DISTINCT tenant, 7, 'm', 1, 'cosine', '[]', 'active', 1 FROM items;
 INSERT INTO embeddings (tenant, number, model, dims, metric, fields, state, created_at)
 SELECT 'tenant-' || n, 7, 'm', 1, 'cosine', '[]', 'active', 1 FROM generate_series(1, 1000) n;
+INSERT INTO item_versions (
+    tenant, namespace, key, subject, version, created_at, updated_at, replaced_at, expires_at, hidden, projection, value
+) SELECT tenant, namespace, key, subject, version, created_at, updated_at, updated_at + 9, expires_at, 0, '{}', 'value'
+FROM items;
+INSERT INTO item_policies (tenant, namespace, ttl, updated_at) SELECT DISTINCT tenant, namespace, 7, 7 FROM items
+UNION ALL SELECT 'tenant-' || n, chr(31), 7, 7 FROM generate_series(1, 5000) n;
+INSERT INTO item_changes (tenant, namespace, item) SELECT tenant, namespace, id FROM items;
 """
 
 

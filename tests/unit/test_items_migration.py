@@ -30,11 +30,12 @@ def test_items_from_before_search_are_kept_and_wait_for_no_vectors(file_url):
         memory.store.put(("f",), "k", {"n": 2}, ttl=60)
         before = memory.store.get(("f",), "k", refresh_ttl=False)
         memory.engine._connection.execute(
-            "DROP TABLE embeddings; DROP TABLE item_vectors; DROP TABLE item_changes; DROP TABLE item_versions;"
-            "DROP TABLE item_policies; DROP INDEX items_pending; DROP INDEX items_by_update;"
-            + "".join(
-                f"DROP TRIGGER items_{name};" for name in ("inserted", "updated", "moved", "rewritten", "deleted")
+            "".join(
+                f"DROP TRIGGER items_{name};"
+                for name in ("replaced", "inserted", "updated", "moved", "rewritten", "deleted")
             )
+            + "DROP TABLE embeddings; DROP TABLE item_vectors; DROP TABLE item_changes; DROP TABLE item_versions;"
+            "DROP TABLE item_policies; DROP INDEX items_pending; DROP INDEX items_by_update;"
             + "".join(f"ALTER TABLE items DROP COLUMN {name};" for name in ("hidden", "embedded", "fields", "about"))
             + "DELETE FROM migrations WHERE name >= '0004'; PRAGMA user_version = 3"
         )

@@ -9,6 +9,7 @@ from perdure.engine import statements
 
 SPAN = {"tenant": "t", "low": "\x1fa\x1f", "high": "\x1fa ", "now": 1}
 KEY = {"tenant": "t", "namespace": "\x1fa\x1f", "key": "k"}
+POLICIES = "SEARCH p USING PRIMARY KEY (tenant=? AND namespace<?)"
 RANGE = "(tenant=? AND namespace>? AND namespace<?)"
 
 
@@ -25,10 +26,25 @@ def plan(file_url):
 
 @pytest.mark.parametrize(
     ("name", "params"),
-    [("item_get", {**KEY, "now": 1}), ("item_delete", KEY), ("item_refresh", {**KEY, "now": 1, "seen": 2})],
+    [
+        ("item_get", {**KEY, "now": 1}),
+        ("item_read", {**KEY, "now": 1}),
+        ("item_keep", {**KEY, "now": 1}),
+        ("item_delete", {**KEY, "least": 1, "most": 2, "alive": 0}),
+        ("item_refresh", {**KEY, "now": 1, "seen": 2}),
+    ],
 )
 def test_one_item_is_found_by_its_key(plan, name, params):
-    assert plan(name, **params) == ["SEARCH items USING INDEX items_by_key (tenant=? AND namespace=? AND key=?)"]
+    found = plan(name, **params)
+    assert found[0] == "SEARCH items USING INDEX items_by_key (tenant=? AND namespace=? AND key=?)"
+    assert set(found[1:]) <= {"CORRELATED SCALAR SUBQUERY 1", "SCALAR SUBQUERY 1", POLICIES}
+
+
+def test_what_a_policy_says_is_found_by_its_key_without_a_sort(plan):
+    put = dict.fromkeys(("subject", "expires_at", "ttl", "fallback", "embedded", "fields", "about"))
+    put |= dict.fromkeys(("hidden", "projection", "value", "now", "start", "said"), 0) | KEY
+    found = plan("item_put", **put)
+    assert [step for step in found if "p " in step or "SORT" in step or "ORDER" in step] == [POLICIES]
 
 
 def test_a_prefix_is_one_range_of_a_covering_index(plan):

@@ -19,11 +19,11 @@ __all__ = [
     "Draft",
     "Record",
     "count",
-    "delete",
     "expiring_tenants",
     "get",
     "is_due",
     "put",
+    "record",
     "refresh",
     "search",
     "sweep",
@@ -36,15 +36,21 @@ PENDING: Final = None
 NOTHING_TO_EMBED: Final = 0
 UNASKED: Final = -1
 """`embedded` of an item that was stored by a memory without an index."""
+UNSAID: Final = 0
+SAID: Final = 1
+KEPT: Final = 2
+ABSENT: Final = 0
 _PAGE = 512
 _REFRESH_STEP = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An item ready to be stored. `ttl` in microseconds; `place`: how many operations of its batch come before it.
+    """An item ready to be stored. Times are microseconds; `place`: how many operations of its batch come before it.
 
-    `fields`: the paths it is found by, JSON. `embedded`: PENDING if vectors are to follow.
+    `said`: who says when it ends: this put, by `ttl` or `expires_at`; a policy, or else `fallback`, a TTL; or the item
+    that is changed. `fields`: the paths it is found by, JSON. `embedded`: PENDING if vectors are to follow.
+    `if_version`: only in the place of that version; ABSENT: only in no item's.
     """
 
     namespace: str
@@ -57,11 +63,35 @@ class Draft:
     about: About = abouts.NOTHING
     fields: str | None = None
     embedded: int | None = UNASKED
+    said: int = SAID
+    expires_at: int | None = None
+    fallback: int | None = None
+    if_version: int | None = None
+
+    def row(self, now: int) -> dict[str, object]:
+        """Return what statements that store it are given."""
+        return {
+            "namespace": self.namespace,
+            "key": self.key,
+            "subject": self.subject,
+            "start": now,
+            "now": now + self.place,  # what is put later in a batch is newer, in whichever order rows are written
+            "said": self.said,
+            "expires_at": self.expires_at,
+            "ttl": self.ttl,
+            "fallback": self.fallback,
+            "hidden": abouts.hides(self.about),
+            "embedded": self.embedded,
+            "fields": self.fields,
+            "about": abouts.write(self.about),
+            "projection": self.projection,
+            "value": self.value,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An item as it is stored. Times and `ttl` are microseconds."""
+    """An item as it is stored. Times and `ttl` are microseconds. `refresh`: whether a policy has reads move its end."""
 
     namespace: tuple[str, ...]
     key: str
@@ -70,38 +100,20 @@ class Record:
     updated_at: int
     expires_at: int | None
     ttl: int | None
+    refresh: int | None
     about: About
     value: bytes
 
 
 async def put(unit: Unit, draft: Draft) -> None:
     """Store an item in the place of the one with its key; that one's `created_at` is kept, its version goes on."""
-    await unit.post(
-        "item_put",
-        namespace=draft.namespace,
-        key=draft.key,
-        subject=draft.subject,
-        now=unit.now + draft.place,  # what is put later in a batch is newer, in whichever order the rows are written
-        expires_at=None if draft.ttl is None else unit.now + draft.ttl,
-        ttl=draft.ttl,
-        hidden=abouts.hides(draft.about),
-        embedded=draft.embedded,
-        fields=draft.fields,
-        about=abouts.write(draft.about),
-        projection=draft.projection,
-        value=draft.value,
-    )
+    await unit.post("item_put", **draft.row(unit.now))
 
 
 async def get(unit: Unit, keys: Sequence[tuple[str, str]]) -> list[list[Record]]:
     """Return for each namespace and key the item, in a list that is empty if there is none."""
     asked = [("item_get", {"namespace": namespace, "key": key, "now": unit.now}) for namespace, key in keys]
     return [[record(row) for row in rows] for rows in await unit.together(asked)]
-
-
-async def delete(unit: Unit, namespace: str, key: str) -> None:
-    """Remove an item, if there is one."""
-    await unit.post("item_delete", namespace=namespace, key=key)
 
 
 async def search(
@@ -160,12 +172,14 @@ async def expiring_tenants(unit: Unit) -> list[str]:
 
 
 async def sweep(unit: Unit) -> int:
-    """Remove some items that have expired; return how many, `SWEPT_AT_ONCE` if there may be more."""
-    return await unit.run("items_sweep", now=unit.now, limit=SWEPT_AT_ONCE)
+    """Remove some items and versions that have expired; return how many, 0 if there are no more."""
+    swept = await unit.run("items_sweep", now=unit.now, limit=SWEPT_AT_ONCE)
+    return swept or await unit.run("versions_sweep", now=unit.now, limit=SWEPT_AT_ONCE)
 
 
 def record(row: Row) -> Record:
-    packed, key, version, created_at, updated_at, expires_at, ttl, about, value = row
+    """Return an item from its columns."""
+    packed, key, version, created_at, updated_at, expires_at, ttl, refresh, about, value = row
     return Record(
         namespace=namespaces.unpack(packed),
         key=key,
@@ -174,6 +188,7 @@ def record(row: Row) -> Record:
         updated_at=updated_at,
         expires_at=expires_at,
         ttl=ttl,
+        refresh=refresh,
         about=abouts.read(about),
         value=value,
     )

@@ -262,6 +262,9 @@ class PostgresEngine:
         """Return a context in which no other task of this loop writes for the same key."""
         return self._lanes.aone(key)
 
+    turn = lane
+    aturn = alane
+
     # Life
 
     def check(self) -> list[Finding]:

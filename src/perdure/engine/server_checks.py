@@ -20,7 +20,7 @@ __all__ = ["OLDEST", "findings"]
 OLDEST = 14
 """The oldest PostgreSQL that is supported."""
 
-_OPERATED = {"threads", "items"}
+_OPERATED = {"threads", "items", "item_versions"}
 """The tables that a sweep may look at for every tenant: see the migration of the walls."""
 _RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE")
 

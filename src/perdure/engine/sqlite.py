@@ -33,6 +33,7 @@ from perdure.engine import (
     migrate,
     statements,
 )
+from perdure.engine.lanes import Lanes
 from perdure.engine.readers import Readers, roll_back
 from perdure.engine.writer import Job, Writer, closed
 
@@ -40,6 +41,8 @@ __all__ = ["SqliteEngine"]
 
 T = TypeVar("T")
 Outcome = tuple[Any, BaseException | None]
+_PATIENCE = 7.5
+"""Seconds that somebody waits for a turn before going on beside the others."""
 _LONGEST_PAUSE = 30.0
 """Seconds that a fork or `close` waits for transactions to end."""
 _abandoned: list[apsw.Connection] = []
@@ -120,6 +123,7 @@ class SqliteEngine:
     def _start(self) -> None:
         self._writer = Writer(self._commit, str(self.place.path or "memory"))
         self._held: Job | None = None
+        self._turns = Lanes(_PATIENCE)
         self._readers = Readers(self.place, self._refuse_closed)
 
     def _prepare(self, connection: apsw.Connection) -> None:
@@ -250,6 +254,14 @@ class SqliteEngine:
     def alane(self, key: tuple[str, str]) -> AbstractAsyncContextManager[None]:  # noqa: ARG002 - as above
         """Return a context that does nothing."""
         return nullcontext()
+
+    def turn(self, key: tuple[str, str]) -> AbstractContextManager[None]:
+        """Return a context in which no other thread of this process changes the same key."""
+        return self._turns.one(key)
+
+    def aturn(self, key: tuple[str, str]) -> AbstractAsyncContextManager[None]:
+        """Return a context in which no other task of this loop changes the same key."""
+        return self._turns.aone(key)
 
     @contextmanager
     def _own_connection(self) -> Iterator[apsw.Connection]:

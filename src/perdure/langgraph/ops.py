@@ -10,14 +10,14 @@ from typing import Any
 from langgraph.store.base import GetOp, Item, ListNamespacesOp, MatchCondition, Op, PutOp, Result, SearchItem, SearchOp
 
 from perdure import errors
-from perdure.core import items, namespaces, threads
+from perdure.core import changes, items, namespaces, threads, versions
 from perdure.core.codec import Codec
 from perdure.core.search import embeddings, finding
 from perdure.core.unit import Unit
 from perdure.langgraph import putting, searching, stored
 from perdure.langgraph.arranging import check_depth
 from perdure.langgraph.calls import Job
-from perdure.langgraph.putting import Put, Setting, check_key
+from perdure.langgraph.putting import Delete, Put, Setting, check_key, check_version
 from perdure.langgraph.searching import Search, Sought
 
 __all__ = ["Plan", "plan"]
@@ -34,7 +34,7 @@ class Step:
     finish: Callable[[Any], Result]
     key: tuple[str, str] = ("", "")
     writes: bool = False
-    refresh: bool = False
+    refresh: bool | None = False
     draft: items.Draft | None = None
     sought: Sought | None = None
 
@@ -81,36 +81,47 @@ class Plan:
         due = [
             record
             for step, outcome in zip(self.steps, found, strict=True)
-            if step.refresh
+            if step.refresh is not False
             for record in step.records(outcome)
-            if items.is_due(record, unit.now)
+            if items.is_due(record, unit.now) and self._refreshes(step, record)
         ]
         if due and self.writes:
             await items.refresh(unit, due)
             due = []
         return found, due
 
+    def _refreshes(self, step: Step, record: items.Record) -> bool:
+        """Tell whether the call, else a policy, else the store's own setting has a read move an item's end."""
+        if step.refresh is not None:
+            return step.refresh
+        return self.setting.refreshes if record.refresh is None else record.refresh == 1
+
     def results(self, found: list[Any]) -> list[Result]:
         """Return what LangGraph expects for the outcomes of `run`."""
         return [step.finish(outcome) for step, outcome in zip(self.steps, found, strict=True)]
 
 
-def plan(setting: Setting, ops: Iterable[Op | Put | Search]) -> Plan:
+def plan(setting: Setting, ops: Iterable[Op | Put | Delete | Search]) -> Plan:
     """Check and encode operations. Raises for the first that can't be done, before anything is stored."""
-    return Plan(tuple(_step(setting, op, place) for place, op in enumerate(ops)), setting)
+    return Plan(tuple(_step(setting, op, place) for place, op in enumerate(map(_ours, ops))), setting)
 
 
-def _step(setting: Setting, op: Op | Put | Search, place: int) -> Step:
+def _ours(op: Op | Put | Delete | Search) -> Op | Put | Delete | Search:
+    """Return an operation of LangGraph's as the one of ours that says more."""
+    if isinstance(op, PutOp):
+        return Delete(op.namespace, op.key) if op.value is None else Put.of(op)
+    return Search.of(op) if isinstance(op, SearchOp) else op
+
+
+def _step(setting: Setting, op: Op | Put | Delete | Search, place: int) -> Step:
     if isinstance(op, Put):
         return _put(setting, op, place)
+    if isinstance(op, Delete):
+        return _delete(setting.codec, op)
     if isinstance(op, GetOp):
         return _get(setting.codec, op)
-    if isinstance(op, PutOp):
-        return _delete(op) if op.value is None else _put(setting, Put.of(op), place)
     if isinstance(op, Search):
         return _search(setting, op)
-    if isinstance(op, SearchOp):
-        return _search(setting, Search.of(op))
     if isinstance(op, ListNamespacesOp):
         return _list_namespaces(op)
     raise errors.InvalidInputError(
@@ -129,12 +140,32 @@ def _get(codec: Codec, op: GetOp) -> Step:
 
 def _put(setting: Setting, op: Put, place: int) -> Step:
     draft = putting.draft(setting, op, place)
-    return Step(lambda unit: items.put(unit, draft), _nothing, (draft.namespace, draft.key), writes=True, draft=draft)
+    job: Job[Any] = lambda unit: changes.put(unit, draft)  # noqa: E731 - one of two
+    finish: Callable[[Any], Result] = _nothing
+    if op.told:
+        job, finish = lambda unit: changes.replace(unit, draft), lambda record: stored.item(setting.codec, record)
+    where = (draft.namespace, draft.key)
+    return Step(_telling(setting.codec, job), finish, where, writes=True, draft=draft)
 
 
-def _delete(op: PutOp) -> Step:
+def _delete(codec: Codec, op: Delete) -> Step:
     namespace, key = namespaces.pack(namespaces.check(op.namespace)), check_key(op.key)
-    return Step(lambda unit: items.delete(unit, namespace, key), _nothing, (namespace, key), writes=True)
+    version = check_version(op.if_version)
+    job: Job[None] = lambda unit: changes.delete(unit, namespace, key, version, purge=op.purge)  # noqa: E731 - as above
+    return Step(_telling(codec, job), _nothing, (namespace, key), writes=True)
+
+
+def _telling(codec: Codec, job: Job[Any]) -> Job[Any]:
+    """Have a conflict show the item as a read returns it."""
+
+    async def run(unit: Unit) -> Any:
+        try:
+            return await job(unit)
+        except errors.VersionConflictError as error:
+            error.current = error.current and stored.item(codec, error.current)
+            raise
+
+    return run
 
 
 def _search(setting: Setting, op: Search) -> Step:
@@ -144,12 +175,16 @@ def _search(setting: Setting, op: Search) -> Step:
     def finish(outcome: list[finding.Found]) -> list[SearchItem]:
         return [stored.search_item(setting.codec, one, explain=found.explain) for one in outcome]
 
-    job = _newest(found.ask) if found.text is None else _best(setting, found)
+    job = _newest(found) if found.text is None else _best(setting, found)
     return Step(job, finish, refresh=op.refresh_ttl, sought=found)
 
 
-def _newest(ask: finding.Ask) -> Job[list[finding.Found]]:
+def _newest(sought: Sought) -> Job[list[finding.Found]]:
+    ask, moment = sought.ask, sought.moment
+
     async def job(unit: Unit) -> list[finding.Found]:
+        if moment is not None:
+            return list(map(finding.Found, await versions.search(unit, ask, moment)))
         found = await items.search(
             unit, ask.prefix, ask.conditions, limit=ask.limit, offset=ask.offset, shown=ask.shown
         )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any, Final, TypedDict
 
 from langgraph.store.base import NOT_PROVIDED, NotProvided, PutOp
 
@@ -16,20 +15,33 @@ from perdure.core import abouts, filters, ids, items, namespaces
 from perdure.core.codec import Codec
 from perdure.core.search import texts
 from perdure.core.search.shelves import Shelves
+from perdure.langgraph import moments
 from perdure.langgraph.embedding import Wanted
 from perdure.model import Source
 
-__all__ = ["Put", "PutOptions", "check_key", "draft", "micros"]
+__all__ = [
+    "KEPT",
+    "Delete",
+    "Put",
+    "PutOptions",
+    "check_key",
+    "check_version",
+    "draft",
+    "value_of",
+]
 
-LONGEST_TTL = 2**31
-"""Minutes."""
-
-_MINUTE = 60_000_000
+LARGEST_VERSION = 2**62
+KEPT: Final = object()
+"""A TTL: the item that is changed keeps its end."""
+_CONDITIONS: Final = ("if_version", "if_absent", "expires_at")
 
 
 class PutOptions(TypedDict, total=False):
-    """What else a put may say about an item: see `perdure.model.About`."""
+    """What else a put may say: on which condition, until when, and what is known about the item (`perdure.About`)."""
 
+    if_version: int | None
+    if_absent: bool
+    expires_at: datetime | None
     kind: str | None
     source: Source | Mapping[str, str | None] | None
     confidence: float | None
@@ -42,19 +54,41 @@ class PutOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A put with all that ours may say; LangGraph's PutOp says less."""
+    """A put with all that ours may say; LangGraph's PutOp says less. `told`: its result is the item as it is then."""
 
     namespace: tuple[str, ...]
     key: str
     value: Mapping[str, Any]
     index: object = None
-    ttl: float | NotProvided | None = NOT_PROVIDED
+    ttl: object = NOT_PROVIDED
     about: Mapping[str, Any] = field(default_factory=dict)
+    if_version: int | None = None
+    if_absent: bool = False
+    expires_at: datetime | None = None
+    told: bool = False
 
     @classmethod
     def of(cls, op: PutOp) -> Put:
         """Return LangGraph's operation as ours."""
         return cls(op.namespace, op.key, op.value or {}, op.index, op.ttl)
+
+    def saying(self, options: PutOptions) -> Put:
+        """Return the same put with what keywords say."""
+        if not options:
+            return self
+        about = {name: said for name, said in options.items() if name not in _CONDITIONS}
+        given = {name: said for name, said in options.items() if name in _CONDITIONS}
+        return replace(self, about=about, **given)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """A removal with all that ours may say. `purge`: with the versions that its history has."""
+
+    namespace: tuple[str, ...]
+    key: str
+    if_version: int | None = None
+    purge: bool = False
 
 
 @dataclass(slots=True)
@@ -62,12 +96,16 @@ class Setting:
     """What the store knows of every operation of a call.
 
     `fields`: the paths that items are found by. `wanted`: queries as vectors, made before the transaction.
+    `default_ttl`, `refreshes`: what holds where neither a call nor a policy says anything.
     """
 
     codec: Codec
     subject: str | None
     shelves: Shelves
+    now: int = 0
     indexed: bool = False
+    default_ttl: float | None = None
+    refreshes: bool = True
     fields: tuple[str, ...] = texts.WHOLE
     wanted: Wanted | None = None
 
@@ -76,21 +114,63 @@ def draft(setting: Setting, put: Put, place: int) -> items.Draft:
     """Check and encode a put. Raises what InvalidInputError and UnsupportedValueError stand for."""
     labels, key = namespaces.check(put.namespace), check_key(put.key)
     namespaces.refuse_reserved(labels)
-    fields, value, about = _fields(put.index), _value(put.value), abouts.check(put.about)
+    fields, value, about = _fields(put.index), value_of(put.value), abouts.check(put.about)
     packed = setting.codec.pack(value)
+    said, ttl, end = _end(put, setting.now)
     projection = filters.write(value, setting.codec, abouts.plain(about))
     return items.Draft(
         namespace=namespaces.pack(labels),
         key=key,
         value=setting.codec.seal(packed),
         projection=projection,
-        ttl=None if isinstance(put.ttl, NotProvided) else micros(put.ttl),
+        ttl=ttl,
         subject=setting.subject,
         place=place,
         about=about,
         fields=fields,
         embedded=_embedded(setting, projection, fields),
+        said=said,
+        expires_at=end,
+        fallback=moments.micros(setting.default_ttl),
+        if_version=_condition(put),
     )
+
+
+def _end(put: Put, now: int) -> tuple[int, int | None, int | None]:
+    """Return who says when the item ends, its TTL and its end."""
+    if put.expires_at is not None:
+        if not isinstance(put.ttl, NotProvided):
+            raise errors.InvalidInputError("ttl and expires_at both say when the item ends; leave one of them out")
+        return items.SAID, None, _future(put.expires_at, now)
+    if put.ttl is KEPT:
+        return items.KEPT, None, None
+    if isinstance(put.ttl, NotProvided):
+        return items.UNSAID, None, None
+    return items.SAID, moments.micros(put.ttl), None
+
+
+def _future(given: object, now: int) -> int:
+    found = moments.instant(given, "expires_at")
+    if found <= now:
+        raise errors.InvalidInputError("expires_at is over already; give it a time in the future")
+    return found
+
+
+def _condition(put: Put) -> int | None:
+    if type(put.if_absent) is not bool:
+        raise errors.InvalidInputError(f"if_absent is True or False, not {put.if_absent!r}")
+    if not put.if_absent:
+        return check_version(put.if_version)
+    if put.if_version is not None:
+        raise errors.InvalidInputError("if_version and if_absent exclude each other; leave one of them out")
+    return items.ABSENT
+
+
+def check_version(given: object) -> int | None:
+    """Return a version that an item can be required to have. Raises InvalidInputError."""
+    if given is None or (type(given) is int and 0 < given < LARGEST_VERSION):
+        return given
+    raise errors.InvalidInputError(f"if_version is an item's `version`, a whole number from 1, not {given!r}")
 
 
 def _embedded(setting: Setting, projection: str, fields: str | None) -> int | None:
@@ -104,7 +184,8 @@ def check_key(key: object) -> str:
     return str.__str__(ids.check(key, "key", longest=items.LONGEST_KEY))
 
 
-def _value(given: object) -> dict[str, Any]:
+def value_of(given: object) -> dict[str, Any]:
+    """Return a value that an item can have. Raises UnsupportedValueError."""
     if not isinstance(given, Mapping):
         raise errors.UnsupportedValueError(f"$: an item's value is a dict, not {type(given).__name__}; wrap it in one")
     value = dict(given)
@@ -125,13 +206,3 @@ def _fields(index: object) -> str | None:
     if not isinstance(index, list) or not all(isinstance(path, str) for path in index):
         raise errors.InvalidInputError("index is None, False or a list of field paths such as ['text', 'tags[*]']")
     return json.dumps(index, ensure_ascii=False)
-
-
-def micros(minutes: object) -> int | None:
-    """Return a TTL in microseconds. Raises InvalidInputError."""
-    if minutes is None:
-        return None
-    known = isinstance(minutes, int | float) and not isinstance(minutes, bool) and math.isfinite(minutes)
-    if known and 0 < minutes <= LONGEST_TTL:  # type: ignore[operator]
-        return max(1, round(minutes * _MINUTE))  # type: ignore[operator]
-    raise errors.InvalidInputError(f"ttl is a number of minutes above 0, up to {LONGEST_TTL}, or None; not {minutes!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final, TypedDict, TypeVar
 
 from langgraph.store.base import SearchOp
@@ -13,6 +14,7 @@ from perdure import errors
 from perdure.core import abouts, filters, namespaces
 from perdure.core.codec import Codec
 from perdure.core.search import finding, scores, words
+from perdure.langgraph import moments
 from perdure.langgraph.embedding import Wanted
 
 __all__ = ["Search", "SearchOptions", "Sought", "sought"]
@@ -31,6 +33,7 @@ class SearchOptions(TypedDict, total=False):
     weights: Mapping[str, float] | None
     superseded: bool
     quarantined: bool
+    as_of: datetime | None
 
 
 _OPTIONS: Final = frozenset(SearchOptions.__annotations__)
@@ -46,7 +49,7 @@ class Search:
     limit: int = 10
     offset: int = 0
     query: str | None = None
-    refresh_ttl: bool = True
+    refresh_ttl: bool | None = True
     options: SearchOptions = field(default_factory=SearchOptions)
 
     @classmethod
@@ -57,12 +60,13 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """A search, checked. `text` None: there is no query."""
+    """A search, checked. `text` None: there is no query. `moment`: of what the items were then, in microseconds."""
 
     text: str | None
     mode: scores.Mode
     explain: bool
     ask: finding.Ask
+    moment: int | None = None
 
     @property
     def wants_vector(self) -> bool:
@@ -104,7 +108,8 @@ def sought(codec: Codec, search: Search, bounds: tuple[int, int], *, paths: tupl
         floor=_floor(options.get("min_score")),
         shown=_shown(options),
     )
-    return Sought(text, mode, _flag("explain", options.get("explain", False)), ask)
+    moment = _moment(options.get("as_of"), text)
+    return Sought(text, mode, _flag("explain", options.get("explain", False)), ask, moment)
 
 
 def _options(given: SearchOptions) -> SearchOptions:
@@ -130,6 +135,16 @@ def _text(query: object) -> str | None:
     if len(query) > _LONGEST:
         raise errors.InvalidInputError(f"a query has up to {_LONGEST:,} characters; this one has {len(query):,}")
     return query
+
+
+def _moment(given: object, text: str | None) -> int | None:
+    if given is None:
+        return None
+    if text is not None:
+        raise errors.InvalidInputError(
+            "what items were is listed, not ranked: leave out query, or as_of; a filter goes with both"
+        )
+    return moments.instant(given, "as_of")
 
 
 def _floor(given: object) -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Literal, Unpack
 
 from langgraph.store.base import (
@@ -17,36 +16,29 @@ from langgraph.store.base import (
     NamespacePath,
     NotProvided,
     Op,
-    PutOp,
     Result,
     SearchItem,
-    TTLConfig,
 )
 
-from perdure import errors
 from perdure.core import items, namespaces
-from perdure.core.search.finding import OutdatedIndexError
-from perdure.core.search.scores import Mode
 from perdure.engine import drive
-from perdure.langgraph import embedding
-from perdure.langgraph import ops as operations
 from perdure.langgraph.arranging import Arranging
-from perdure.langgraph.calls import Calls, Job
-from perdure.langgraph.configs import ambient
-from perdure.langgraph.putting import Put, PutOptions, Setting
+from perdure.langgraph.calls import Job
+from perdure.langgraph.changing import Changing
+from perdure.langgraph.keeping import Keeping
+from perdure.langgraph.putting import Delete, Put, PutOptions
 from perdure.langgraph.reindexing import Reindexing
+from perdure.langgraph.running import Running
 from perdure.langgraph.searching import Search, SearchOptions
-from perdure.langgraph.styles import Awaiting, Blocking, Style
+from perdure.langgraph.styles import Awaiting, Blocking
 
 __all__ = ["Store"]
 
-_log = logging.getLogger(__name__)
-_ATTEMPTS = 3
 Prefix = tuple[str, ...]
 Index = Literal[False] | list[str] | None
 
 
-class Store(Arranging, Reindexing, BaseStore):
+class Store(Changing, Keeping, Arranging, Reindexing, Running, BaseStore):
     """Keeps the items of a `Memory`. Made by it, as `memory.store`; safe to share.
 
     Inside a run the tenant is the one that the run's config names. `ttl_config` may be set, as LangGraph describes
@@ -54,53 +46,32 @@ class Store(Arranging, Reindexing, BaseStore):
     """
 
     supports_ttl = True
-    ttl_config: TTLConfig | None = None
-
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
 
     # Many operations in one transaction, in the order given
 
-    def batch(self, ops: Iterable[Op | Put | Search]) -> list[Result]:
+    def batch(self, ops: Iterable[Op | Put | Delete | Search]) -> list[Result]:
         return drive(self._run(Blocking(self._calls), ops))
 
-    async def abatch(self, ops: Iterable[Op | Put | Search]) -> list[Result]:
+    async def abatch(self, ops: Iterable[Op | Put | Delete | Search]) -> list[Result]:
         return await self._run(Awaiting(self._calls), ops)
-
-    async def _run(self, style: Style, ops: Iterable[Op | Put | Search]) -> list[Result]:
-        tenant, plan = self._plan(ops)
-        found, due = await self._transact(style, tenant, plan)
-        if due:
-            with _failing_softly(due):
-                await style.write(tenant, lambda unit: items.refresh(unit, due))
-        if self._calls.index is not None and (jobs := plan.pending):
-            await embedding.embed(style, self._calls.index, tenant, jobs)
-        return plan.results(found)
-
-    async def _transact(self, style: Style, tenant: str, plan: operations.Plan) -> Any:
-        """Run a plan; once more if another process has switched to other vectors meanwhile."""
-        index, queries = self._calls.index, plan.queries
-        if index is None or not queries:
-            if index is not None and plan.pending:
-                await embedding.agreed(style, index, tenant)
-            return await (style.write if plan.writes else style.read)(tenant, plan.run)
-        must = any(query.mode is Mode.VECTOR for query in queries)
-        for _ in range(_ATTEMPTS):
-            texts = [query.text or "" for query in queries if query.wants_vector]
-            plan.setting.wanted = await embedding.wanted(style, index, tenant, texts, must=must)
-            try:
-                return await (style.write if plan.writes else style.read)(tenant, plan.run)
-            except OutdatedIndexError:
-                index.agreed.pop(tenant, None)
-        raise errors.ConflictError("the vectors were switched while this search ran; search again")
 
     # One operation
 
-    def get(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
+    def get(
+        self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None, as_of: datetime | None = None
+    ) -> Item | None:
+        """Return an item, or None; `as_of` a moment: what it was then, as far as its policy has kept it."""
+        if as_of is not None:
+            return drive(self._then(Blocking(self._calls), namespace, key, as_of))
         found: Item | None = _one(self.batch([self._get(namespace, key, refresh_ttl)]))
         return found
 
-    async def aget(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
+    async def aget(
+        self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None, as_of: datetime | None = None
+    ) -> Item | None:
+        """Do what `get` does."""
+        if as_of is not None:
+            return await self._then(Awaiting(self._calls), namespace, key, as_of)
         found: Item | None = _one(await self.abatch([self._get(namespace, key, refresh_ttl)]))
         return found
 
@@ -120,10 +91,10 @@ class Store(Arranging, Reindexing, BaseStore):
 
         ``mode`` is ``"hybrid"`` (words and vectors), ``"vector"`` or ``"text"``; ``min_score`` leaves out what scores
         less; ``weights={"recency": …, "importance": …}`` let these count too; ``explain=True`` sets each item's
-        `explanation`; ``superseded`` and ``quarantined`` find those as well. See docs/reference/search.md.
+        `explanation`; ``superseded`` and ``quarantined`` find those as well; ``as_of=`` a moment lists
+        what items were then. See docs/reference/search.md.
         """
-        refresh = self._refreshes(refresh_ttl)
-        op = Search(namespace_prefix, filter, limit, offset, query, refresh, options)
+        op = Search(namespace_prefix, filter, limit, offset, query, refresh_ttl, options)
         found: list[SearchItem] = _one(self.batch([op]))
         return found
 
@@ -140,8 +111,7 @@ class Store(Arranging, Reindexing, BaseStore):
         **options: Unpack[SearchOptions],
     ) -> list[SearchItem]:
         """Do what `search` does."""
-        refresh = self._refreshes(refresh_ttl)
-        op = Search(namespace_prefix, filter, limit, offset, query, refresh, options)
+        op = Search(namespace_prefix, filter, limit, offset, query, refresh_ttl, options)
         found: list[SearchItem] = _one(await self.abatch([op]))
         return found
 
@@ -153,14 +123,16 @@ class Store(Arranging, Reindexing, BaseStore):
         index: Index = None,
         *,
         ttl: float | NotProvided | None = NOT_PROVIDED,
-        **about: Unpack[PutOptions],
+        **options: Unpack[PutOptions],
     ) -> None:
         """Store an item, in the place of the one with its key.
 
-        `about`: ``kind``, ``source``, ``confidence``, ``importance``, ``valid_from``, ``valid_to``,
+        ``if_version`` stores it only in the place of that version, ``if_absent=True`` only if there is none: else
+        VersionConflictError is raised. ``expires_at`` is a moment in the place of a TTL. What else may be said is
+        ``kind``, ``source``, ``confidence``, ``importance``, ``valid_from``, ``valid_to``,
         ``superseded_by`` and ``quarantined``, kept apart from the value; see `perdure.About`.
         """
-        self.batch([self._put(namespace, key, value, index, ttl, about)])
+        self.batch([self._put(namespace, key, value, index, ttl, options)])
 
     async def aput(
         self,
@@ -170,16 +142,25 @@ class Store(Arranging, Reindexing, BaseStore):
         index: Index = None,
         *,
         ttl: float | NotProvided | None = NOT_PROVIDED,
-        **about: Unpack[PutOptions],
+        **options: Unpack[PutOptions],
     ) -> None:
         """Do what `put` does."""
-        await self.abatch([self._put(namespace, key, value, index, ttl, about)])
+        await self.abatch([self._put(namespace, key, value, index, ttl, options)])
 
-    def delete(self, namespace: tuple[str, ...], key: str) -> None:
-        self.batch([PutOp(namespace, key, None)])
+    def delete(
+        self, namespace: tuple[str, ...], key: str, *, if_version: int | None = None, purge: bool = False
+    ) -> None:
+        """Remove an item, if there is one; `purge`: with the versions that its history has.
 
-    async def adelete(self, namespace: tuple[str, ...], key: str) -> None:
-        await self.abatch([PutOp(namespace, key, None)])
+        Raises VersionConflictError if it is not at `if_version`.
+        """
+        self.batch([Delete(namespace, key, if_version, purge)])
+
+    async def adelete(
+        self, namespace: tuple[str, ...], key: str, *, if_version: int | None = None, purge: bool = False
+    ) -> None:
+        """Do what `delete` does."""
+        await self.abatch([Delete(namespace, key, if_version, purge)])
 
     def list_namespaces(
         self,
@@ -244,17 +225,8 @@ class Store(Arranging, Reindexing, BaseStore):
 
     # The work of each, written once
 
-    def _plan(self, ops: Iterable[Op | Put | Search]) -> tuple[str, operations.Plan]:
-        scope, configurable = self._calls.scope, ambient()
-        tenant = scope.tenant_for(configurable)
-        index = self._calls.index
-        setting = Setting(self._calls.codec, scope.subject_for(configurable), self._calls.shelves)
-        if index is not None:
-            setting.indexed, setting.fields = True, index.spec.fields
-        return tenant, operations.plan(setting, ops)
-
     def _get(self, namespace: Prefix, key: str, refresh_ttl: bool | None) -> GetOp:  # noqa: FBT001 - LangGraph's field
-        return GetOp(namespace, key, self._refreshes(refresh_ttl))
+        return GetOp(namespace, key, refresh_ttl)  # type: ignore[arg-type] # None: a policy, or the store, says
 
     def _put(
         self,
@@ -263,20 +235,15 @@ class Store(Arranging, Reindexing, BaseStore):
         value: Mapping[str, Any],
         index: Index,
         ttl: float | NotProvided | None,
-        about: PutOptions,
-    ) -> PutOp | Put:
+        options: PutOptions,
+    ) -> Delete | Put:
         if value is None:
-            return PutOp(namespace, key, None)
-        if isinstance(ttl, NotProvided):
-            ttl = (self.ttl_config or {}).get("default_ttl")
-        return Put(namespace, key, value, index, ttl, about)
-
-    def _refreshes(self, asked: bool | None) -> bool:  # noqa: FBT001 - LangGraph's field
-        return (self.ttl_config or {}).get("refresh_on_read", True) if asked is None else asked
+            return Delete(namespace, key, options.get("if_version"))
+        return Put(namespace, key, value, index, ttl).saying(options)
 
     def _count(self, prefix: Prefix) -> tuple[str, Job[int]]:
         labels = namespaces.check_path(prefix, "namespace prefix")
-        return self._calls.scope.tenant_for(ambient()), lambda unit: items.count(unit, labels)
+        return self._tenant(), lambda unit: items.count(unit, labels)
 
     def _named(self) -> list[str]:
         return [self._calls.scope.tenant] if self._calls.scope.named else []
@@ -289,12 +256,3 @@ def _one(results: list[Result]) -> Any:
 def _conditions(prefix: NamespacePath | None, suffix: NamespacePath | None) -> tuple[MatchCondition, ...]:
     given = (("prefix", prefix), ("suffix", suffix))
     return tuple(MatchCondition(kind, path) for kind, path in given if path is not None)  # type: ignore[arg-type]
-
-
-@contextmanager
-def _failing_softly(due: list[items.Record]) -> Iterator[None]:
-    """Let a read succeed that could not move the end of what it read: a locked database, a full disk."""
-    try:
-        yield
-    except errors.DatabaseError as error:
-        _log.warning("the TTL of %d items was not refreshed: %s", len(due), error.code)

@@ -6,6 +6,8 @@ A flow is a coroutine over a `Style`. With `Blocking` nothing in it suspends, an
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from typing import Protocol, TypeVar
 
 from langchain_core.embeddings import Embeddings
@@ -28,6 +30,12 @@ class Style(Protocol):
 
     async def survey(self, job: Job[T]) -> T:
         """Run a job that looks at the items of every tenant."""
+
+    def lane(self, key: tuple[str, str]) -> AbstractAsyncContextManager[None]:
+        """Return a context in which this process has no other write for the same key under way, where that helps."""
+
+    def turn(self, key: tuple[str, str]) -> AbstractAsyncContextManager[None]:
+        """Return a context in which this process has no other change for the same key under way."""
 
     async def documents(self, embedder: Embeddings, texts: list[str]) -> list[list[float]]:
         """Embed texts that are stored."""
@@ -53,6 +61,14 @@ class Blocking:
     async def survey(self, job: Job[T]) -> T:
         """Run a job that looks at the items of every tenant."""
         return self._calls.survey(job)
+
+    def lane(self, key: tuple[str, str]) -> AbstractAsyncContextManager[None]:
+        """Return a context in which this process has no other write for the same key under way, where that helps."""
+        return _blocking(self._calls.engine.lane(key))
+
+    def turn(self, key: tuple[str, str]) -> AbstractAsyncContextManager[None]:
+        """Return a context in which this process has no other change for the same key under way."""
+        return _blocking(self._calls.engine.turn(key))
 
     async def documents(self, embedder: Embeddings, texts: list[str]) -> list[list[float]]:
         """Embed texts that are stored."""
@@ -81,6 +97,14 @@ class Awaiting:
         """Run a job that looks at the items of every tenant."""
         return await self._calls.asurvey(job)
 
+    def lane(self, key: tuple[str, str]) -> AbstractAsyncContextManager[None]:
+        """Return a context in which this loop has no other write for the same key under way, where that helps."""
+        return self._calls.engine.alane(key)
+
+    def turn(self, key: tuple[str, str]) -> AbstractAsyncContextManager[None]:
+        """Return a context in which this loop has no other change for the same key under way."""
+        return self._calls.engine.aturn(key)
+
     async def documents(self, embedder: Embeddings, texts: list[str]) -> list[list[float]]:
         """Embed texts that are stored."""
         return await embedder.aembed_documents(texts)
@@ -88,3 +112,9 @@ class Awaiting:
     async def query(self, embedder: Embeddings, text: str) -> list[float]:
         """Embed a text that is looked for."""
         return await embedder.aembed_query(text)
+
+
+@asynccontextmanager
+async def _blocking(context: AbstractContextManager[None]) -> AsyncIterator[None]:
+    with context:
+        yield

@@ -72,20 +72,26 @@ FOR EACH ROW EXECUTE FUNCTION item_changed();
 
 -- What items were, in namespaces whose policy keeps it: each row holds from `updated_at` until `replaced_at`.
 CREATE TABLE item_versions (
-    updated_at bigint NOT NULL,
-    replaced_at bigint NOT NULL,
+    n bigint GENERATED ALWAYS AS IDENTITY,
     version bigint NOT NULL,
     created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    replaced_at bigint NOT NULL,
     expires_at bigint,
     hidden bigint NOT NULL,
     tenant text COLLATE "C" NOT NULL,
     namespace text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL,
+    subject text COLLATE "C",
     about text,
     projection text NOT NULL,
     value bytea STORAGE EXTERNAL NOT NULL,
-    PRIMARY KEY (tenant, namespace, key, updated_at)
+    PRIMARY KEY (tenant, namespace, key, updated_at, n)
 );
+
+CREATE UNIQUE INDEX item_versions_by_number ON item_versions (tenant, n);
+CREATE INDEX item_versions_by_expiry ON item_versions (tenant, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX item_versions_by_subject ON item_versions (tenant, subject) WHERE subject IS NOT NULL;
 
 -- What holds for the items of a namespace and those below it, unless a longer prefix says otherwise.
 CREATE TABLE item_policies (
@@ -97,6 +103,30 @@ CREATE TABLE item_policies (
     updated_at bigint NOT NULL,
     PRIMARY KEY (tenant, namespace)
 );
+
+-- What takes an expired item's place begins with version 1: what has expired leaves no version.
+CREATE FUNCTION item_replaced() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (
+        SELECT p.history FROM item_policies p
+        WHERE p.tenant = OLD.tenant AND p.history IS NOT NULL AND p.namespace <= OLD.namespace
+            AND starts_with(OLD.namespace, p.namespace)
+        ORDER BY p.namespace DESC LIMIT 1
+    ) = 1 THEN
+        INSERT INTO item_versions (
+            tenant, namespace, key, subject, version, created_at, updated_at, replaced_at, expires_at,
+            hidden, about, projection, value
+        ) VALUES (
+            OLD.tenant, OLD.namespace, OLD.key, OLD.subject, OLD.version, OLD.created_at, OLD.updated_at,
+            NEW.updated_at, OLD.expires_at, OLD.hidden, OLD.about, OLD.projection, OLD.value
+        );
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER items_replaced AFTER UPDATE OF version ON items
+FOR EACH ROW WHEN (NEW.version > OLD.version) EXECUTE FUNCTION item_replaced();
 
 ALTER TABLE embeddings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE embeddings FORCE ROW LEVEL SECURITY;
@@ -117,6 +147,9 @@ ALTER TABLE item_versions ENABLE ROW LEVEL SECURITY;
 ALTER TABLE item_versions FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON item_versions
     USING (tenant = (SELECT current_setting('perdure.tenant', true)));
+
+CREATE POLICY operator ON item_versions FOR SELECT
+    USING ((SELECT current_setting('perdure.operator', true)) = 'on');
 
 ALTER TABLE item_policies ENABLE ROW LEVEL SECURITY;
 ALTER TABLE item_policies FORCE ROW LEVEL SECURITY;

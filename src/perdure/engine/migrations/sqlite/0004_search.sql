@@ -101,13 +101,15 @@ END;
 
 -- What items were, in namespaces whose policy keeps it: each row holds from `updated_at` until `replaced_at`.
 CREATE TABLE item_versions (
+    n INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
     namespace TEXT NOT NULL,
     key TEXT NOT NULL,
-    updated_at INTEGER NOT NULL,
-    replaced_at INTEGER NOT NULL,
+    subject TEXT,
     version INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    replaced_at INTEGER NOT NULL,
     expires_at INTEGER,
     hidden INTEGER NOT NULL,
     about TEXT,
@@ -115,7 +117,9 @@ CREATE TABLE item_versions (
     value BLOB NOT NULL
 ) STRICT;
 
-CREATE UNIQUE INDEX item_versions_by_time ON item_versions (tenant, namespace, key, updated_at);
+CREATE INDEX item_versions_by_time ON item_versions (tenant, namespace, key, updated_at);
+CREATE INDEX item_versions_by_expiry ON item_versions (tenant, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX item_versions_by_subject ON item_versions (tenant, subject) WHERE subject IS NOT NULL;
 
 -- What holds for the items of a namespace and those below it, unless a longer prefix says otherwise.
 CREATE TABLE item_policies (
@@ -127,3 +131,21 @@ CREATE TABLE item_policies (
     updated_at INTEGER NOT NULL,
     PRIMARY KEY (tenant, namespace)
 ) STRICT, WITHOUT ROWID;
+
+-- What takes an expired item's place begins with version 1: what has expired leaves no version.
+CREATE TRIGGER items_replaced AFTER UPDATE OF version ON items
+WHEN new.version > old.version AND (
+    SELECT p.history FROM item_policies p
+    WHERE p.tenant = old.tenant AND p.history IS NOT NULL AND p.namespace <= old.namespace
+        AND substr(old.namespace, 1, length(p.namespace)) = p.namespace
+    ORDER BY p.namespace DESC LIMIT 1
+) = 1
+BEGIN
+    INSERT INTO item_versions (
+        tenant, namespace, key, subject, version, created_at, updated_at, replaced_at, expires_at,
+        hidden, about, projection, value
+    ) VALUES (
+        old.tenant, old.namespace, old.key, old.subject, old.version, old.created_at, old.updated_at, new.updated_at,
+        old.expires_at, old.hidden, old.about, old.projection, old.value
+    );
+END;

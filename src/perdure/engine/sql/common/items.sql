@@ -1,18 +1,38 @@
 -- Items. Every read leaves out what has expired, whether it was swept or not.
 
+-- Whether a read moves the end is what the policy says that has the longest prefix; NULL: none says anything.
 -- name: item_get
-SELECT namespace, key, version, created_at, updated_at, expires_at, ttl, about, value FROM items
+SELECT
+    namespace, key, version, created_at, updated_at, expires_at, ttl,
+    CASE WHEN ttl IS NULL THEN NULL ELSE (
+        SELECT p.refresh FROM item_policies p
+        WHERE p.tenant = :tenant AND p.refresh IS NOT NULL AND p.namespace <= items.namespace
+            AND substr(items.namespace, 1, length(p.namespace)) = p.namespace
+        ORDER BY p.namespace DESC LIMIT 1
+    ) END,
+    about, value
+FROM items
 WHERE tenant = :tenant AND namespace = :namespace AND key = :key
     AND (expires_at IS NULL OR expires_at > :now);
 
+-- What a put doesn't say of its end (:said = 0), the policy says that has the longest prefix, or else :fallback.
 -- name: item_put
 INSERT INTO items (
     tenant, namespace, key, subject, version, created_at, updated_at, expires_at, ttl,
     hidden, embedded, fields, about, projection, value
-) VALUES (
-    :tenant, :namespace, :key, :subject, 1, :now, :now, :expires_at, :ttl,
-    :hidden, :embedded, :fields, :about, :projection, :value
 )
+SELECT
+    :tenant, :namespace, :key, :subject, 1, :now, :now, coalesce(:expires_at, :start + ends.ttl), ends.ttl,
+    :hidden, :embedded, :fields, :about, :projection, :value
+FROM (
+    SELECT CASE WHEN :said = 1 THEN :ttl ELSE nullif(coalesce((
+        SELECT p.ttl FROM item_policies p
+        WHERE p.tenant = :tenant AND p.ttl IS NOT NULL AND p.namespace <= :namespace
+            AND substr(:namespace, 1, length(p.namespace)) = p.namespace
+        ORDER BY p.namespace DESC LIMIT 1
+    ), :fallback), 0) END AS ttl
+) ends
+WHERE true
 ON CONFLICT (tenant, namespace, key) DO UPDATE SET
     subject = CASE WHEN items.expires_at <= :now THEN excluded.subject ELSE coalesce(excluded.subject, items.subject) END,
     version = CASE WHEN items.expires_at <= :now THEN 1 ELSE items.version + 1 END,
@@ -26,9 +46,6 @@ ON CONFLICT (tenant, namespace, key) DO UPDATE SET
     about = excluded.about,
     projection = excluded.projection,
     value = excluded.value;
-
--- name: item_delete
-DELETE FROM items WHERE tenant = :tenant AND namespace = :namespace AND key = :key;
 
 -- name: item_refresh
 UPDATE items SET expires_at = :now + ttl
@@ -54,7 +71,10 @@ DELETE FROM items WHERE id IN (
 );
 
 -- name: items_expiring_tenants
-SELECT DISTINCT tenant FROM items WHERE expires_at <= :now ORDER BY tenant;
+SELECT tenant FROM items WHERE expires_at <= :now
+UNION
+SELECT tenant FROM item_versions WHERE expires_at <= :now
+ORDER BY tenant;
 
 -- Goes from one namespace to the next by the index, however many items each has.
 -- name: namespaces_page

@@ -2,7 +2,15 @@
 -- items of the tenant.
 
 -- name: items_of
-SELECT i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.ttl, i.about, i.value
+SELECT
+    i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.ttl,
+    CASE WHEN i.ttl IS NULL THEN NULL ELSE (
+        SELECT p.refresh FROM item_policies p
+        WHERE p.tenant = :tenant AND p.refresh IS NOT NULL AND p.namespace <= i.namespace
+            AND substr(i.namespace, 1, length(p.namespace)) = p.namespace
+        ORDER BY p.namespace DESC LIMIT 1
+    ) END,
+    i.about, i.value
 FROM json_each(:ids) j CROSS JOIN items i ON i.id = j.value
 WHERE i.tenant = :tenant
 ORDER BY j.key;

@@ -34,7 +34,15 @@ WHERE i.tenant = :tenant AND i.namespace >= :low AND i.namespace < :high
 ORDER BY j.key;
 
 -- name: items_found
-SELECT i.id, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.ttl, i.about, i.value
+SELECT
+    i.id, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.ttl,
+    CASE WHEN i.ttl IS NULL THEN NULL ELSE (
+        SELECT p.refresh FROM item_policies p
+        WHERE p.tenant = :tenant AND p.refresh IS NOT NULL AND p.namespace <= i.namespace
+            AND substr(i.namespace, 1, length(p.namespace)) = p.namespace
+        ORDER BY p.namespace DESC LIMIT 1
+    ) END,
+    i.about, i.value
 FROM json_each(:ids) j CROSS JOIN items i ON i.id = j.value
 WHERE i.tenant = :tenant AND i.namespace >= :low AND i.namespace < :high
     AND (i.expires_at IS NULL OR i.expires_at > :now) AND (i.hidden = 0 OR (i.hidden & :shown) = i.hidden)
