@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from langgraph.store.base import Item
 
@@ -110,7 +110,7 @@ def _flag(given: object) -> int | None:
 
 def _version(codec: Codec, past: versions.Past, where: str) -> Version:
     return Version(
-        value=stored.opened(codec, past.value, where),
+        value=cast("dict[str, Any]", codec.unpack(codec.open(past.value, where=where), where=where)),
         version=past.version,
         about=past.about,
         updated_at=threads.moment(past.updated_at),

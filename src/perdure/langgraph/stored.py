@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perdure.core.search.finding import Found
     from perdure.core.search.scores import Explanation
 
-__all__ = ["Item", "SearchItem", "item", "opened", "search_item", "value_of"]
+__all__ = ["Item", "SearchItem", "item", "search_item", "value_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,8 @@ class SearchItem(_Known, BaseSearchItem):
 
 def value_of(codec: Codec, record: Record) -> Any:
     """Decode an item's value."""
-    return opened(codec, record.value, f"item {record.key!r} in {record.namespace!r}")
-
-
-def opened(codec: Codec, value: bytes, where: str) -> Any:
-    """Decode stored bytes; `where` they are from begins an error's message."""
-    return codec.unpack(codec.open(value, where=where), where=where)
+    where = f"item {record.key!r} in {record.namespace!r}"
+    return codec.unpack(codec.open(record.value, where=where), where=where)
 
 
 def item(codec: Codec, record: Record) -> Item:
