@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,16 +15,19 @@ from perdure.core.codec import Codec, types_of
 from perdure.core.entries import Caches
 from perdure.core.search import embeddings
 from perdure.engine import Engine, engines
+from perdure.engine.rounds import Rounds
 from perdure.langgraph.calls import Calls
 from perdure.langgraph.catalogue import Catalogue
 from perdure.langgraph.configs import Scope
 from perdure.langgraph.indexing import Index
 from perdure.langgraph.saver import Saver
 from perdure.langgraph.store import Store
+from perdure.langgraph.sweeping import Sweep
 
 __all__ = ["Memory"]
 
 _TENANTS = ("optional", "required")
+_SWEEPS = ("auto", "off")
 _CONFLICTS = ("fork", "reject", "wait")
 
 
@@ -34,8 +38,9 @@ class Memory:
     the process is done with it.
     """
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, rounds: Rounds | None = None) -> None:
         self._calls = calls
+        self._rounds = rounds
         self.checkpointer = Saver(calls)
         self.store = Store(calls)
         self.threads = Catalogue(calls)
@@ -55,6 +60,7 @@ class Memory:
         schema_version: int = 1,
         migrations: Mapping[int, Any] | None = None,
         create: bool = True,
+        sweep: str = "auto",
     ) -> Memory:
         """Open a database, and set it up if it is new.
 
@@ -63,12 +69,15 @@ class Memory:
         ``tenants="required"`` makes a call that names none an error. `types` are classes that states
         and items may hold; see also `register`. `index` is LangGraph's `IndexConfig`: ``embed`` (an
         embedder, a function, ``"provider:model"`` or ``"local"``), ``dims`` and ``fields``.
+        `sweep` is ``"auto"``: a process that changes items removes what has expired, in the background, about once
+        a minute; or ``"off"``, where ``perdure sweep`` or `store.sweep` is called regularly.
         `create=False` refuses a database that was not set up.
 
         Raises ConfigurationError for what this release can't do, DatabaseError for what it can't open.
         """
         _choose("tenants", tenants, _TENANTS)
         _choose("conflicts", conflicts, _CONFLICTS)
+        _choose("sweep", sweep, _SWEEPS)
         _refuse_later(conflicts=conflicts, schema_version=schema_version, migrations=migrations)
         made = None if index is None else Index(index)
         scope = Scope(required=tenants == "required").narrowed(tenant, None)
@@ -81,7 +90,7 @@ class Memory:
         except BaseException:
             engine.close()
             raise
-        return cls(calls)
+        return cls(*_swept(calls)) if sweep == "auto" else cls(calls)
 
     def scope(self, *, tenant: str | None = None, subject: str | None = None) -> Memory:
         """Return a view of this memory for a tenant or subject; it shares the engine, which the memory closes.
@@ -118,10 +127,14 @@ class Memory:
 
     def close(self) -> None:
         """Close every connection; later calls raise ClosedError."""
+        if self._rounds is not None:
+            self._rounds.close()
         self._calls.engine.close()
 
     async def aclose(self) -> None:
         """Do what `close` does, without blocking the event loop."""
+        if self._rounds is not None:
+            await asyncio.to_thread(self._rounds.close)
         await self._calls.engine.aclose()
 
     def __enter__(self) -> Self:
@@ -165,6 +178,18 @@ def _check_index(calls: Calls) -> None:
     )
     if found is None or found.spec != index.spec:
         index.check()
+
+
+def _swept(calls: Calls) -> tuple[Calls, Rounds]:
+    """Return calls that tell of changes, and what is done about these in the background."""
+    sweep = Sweep(calls)
+    rounds = Rounds({"the sweep": sweep.expired, "trimming the log of changes": sweep.trimmed})
+
+    def notice(tenant: str, *, changes: int, urgent: bool) -> None:
+        sweep.changed(tenant)
+        rounds.notice(changes, urgent=urgent)
+
+    return replace(calls, notice=notice), rounds
 
 
 def _choose(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -24,6 +24,7 @@ _PACKAGES = ("perdure", "apsw", "langgraph", "langgraph-checkpoint", "langchain"
 def add(app: typer.Typer) -> None:
     """Add the commands of this module."""
     command(app, "stats")(stats)
+    command(app, "sweep")(sweep)
     command(app, "inspect")(inspection.inspect)
     command(app, "setup", shared=("db", "schema", "as_json"))(setup)
     command(app, "doctor", shared=("db", "schema", "as_json"))(doctor)
@@ -88,6 +89,17 @@ def stats(
     ]
     lines += [f"database: {output.size(found['database_bytes'])}, of threads {output.size(found['thread_bytes'])}", ""]
     return Reply(found, [*lines, *output.table(["table", "rows"], found["rows"].items())])
+
+
+def sweep(run: Run) -> Reply:
+    """Remove items, and versions of items, that have expired.
+
+    An application that has the database open does this itself, unless it was told not to; then call this regularly.
+    Without --tenant, it is done for all tenants.
+    """
+    with run.memory() as (memory, _):
+        count = memory.store.sweep()
+    return Reply({"swept": count}, [f"{count} swept"])
 
 
 def _of_thread(memory: Memory, thread: str) -> Reply:

@@ -13,7 +13,7 @@ from perdure.core.items import ABSENT, Draft, Record
 if TYPE_CHECKING:
     from perdure.core.unit import Unit
 
-__all__ = ["ATTEMPTS", "Whole", "add", "advance", "delete", "put", "read", "replace", "restless", "trim"]
+__all__ = ["ATTEMPTS", "Whole", "add", "advance", "delete", "is_long", "put", "read", "replace", "restless", "trim"]
 
 ATTEMPTS: Final = 200
 """How often a change is tried. Each time that it fails, somebody else's has succeeded."""
@@ -131,9 +131,14 @@ def restless(namespace: str, key: str) -> errors.ConflictError:
     )
 
 
-async def trim(unit: Unit, *, kept: int = KEPT_CHANGES) -> int:
+async def is_long(unit: Unit) -> bool:
+    """Tell whether there is something to trim."""
+    return await unit.one("changes_cut", kept=KEPT_CHANGES, limit=TRIMMED_AT_ONCE) is not None
+
+
+async def trim(unit: Unit) -> int:
     """Remove some of the oldest rows of the log of changes but the newest; return how many, 0 if there are no more."""
-    cut = await unit.one("changes_cut", kept=kept, limit=TRIMMED_AT_ONCE)
+    cut = await unit.one("changes_cut", kept=KEPT_CHANGES, limit=TRIMMED_AT_ONCE)
     if cut is None:
         return 0
     where = {"tx": cut[0], "n": cut[1]}

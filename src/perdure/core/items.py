@@ -27,6 +27,7 @@ __all__ = [
     "refresh",
     "search",
     "sweep",
+    "tenants",
 ]
 
 LONGEST_KEY = 1024
@@ -67,6 +68,12 @@ class Draft:
     expires_at: int | None = None
     fallback: int | None = None
     if_version: int | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether it will expire, as far as is known without its policy."""
+        said = self.fallback if self.said == UNSAID else self.ttl
+        return said is not None or self.expires_at is not None
 
     def row(self, now: int) -> dict[str, object]:
         """Return what statements that store it are given."""
@@ -169,6 +176,11 @@ async def refresh(unit: Unit, records: Iterable[Record]) -> None:
 async def expiring_tenants(unit: Unit) -> list[str]:
     """Return the tenants that have something to sweep."""
     return [row[0] for row in await unit.all("items_expiring_tenants", now=unit.now)]
+
+
+async def tenants(unit: Unit) -> list[str]:
+    """Return the tenants that have items."""
+    return [row[0] for row in await unit.all("items_tenants")]
 
 
 async def sweep(unit: Unit) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from perdure import errors
 from perdure.core.codec import Codec
@@ -28,6 +28,16 @@ Make = Callable[[bool], Job[Stored | None]]
 _ATTEMPTS = 5
 
 
+class Notice(Protocol):
+    """Is told of a tenant's changes of items: how many, and whether they leave something to sweep, if not now."""
+
+    def __call__(self, tenant: str, *, changes: int, urgent: bool) -> None: ...
+
+
+def _unnoticed(tenant: str, *, changes: int, urgent: bool) -> None:
+    """Tell nobody."""
+
+
 def micros() -> int:
     """Return the time in microseconds since 1970, UTC."""
     return time.time_ns() // 1000
@@ -44,6 +54,8 @@ class Calls:
     clock: Callable[[], int] = micros
     index: Index | None = None
     shelves: Shelves = field(default_factory=Shelves)
+
+    notice: Notice = _unnoticed
 
     def within(self, tenant: str | None, subject: str | None) -> Calls:
         """Return the same calls in a narrower scope."""

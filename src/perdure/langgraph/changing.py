@@ -120,6 +120,7 @@ class Changing(Running):
         packed = change.packed
         async with style.lane((tenant, packed + key)):
             await style.write(tenant, lambda unit: changes.advance(unit, packed, key, make))
+        self._calls.notice(tenant, changes=1, urgent=False)
         return numbers[-1]
 
 

@@ -8,8 +8,9 @@ from typing import Any, Final, cast
 from langgraph.store.base import Item
 
 from perdure import errors
-from perdure.core import namespaces, policies, threads, versions
+from perdure.core import changes, items, namespaces, policies, threads, versions
 from perdure.core.codec import Codec
+from perdure.core.policies import Change
 from perdure.engine import drive
 from perdure.langgraph import moments, putting, stored
 from perdure.langgraph.running import Running
@@ -41,7 +42,7 @@ class Keeping(Running):
         shorter prefix says it again; what isn't given stays. It holds from the next put, read or delete on.
         """
         given = _change(prefix, ttl, refresh_on_read, history)
-        self._calls.write(self._tenant(), lambda unit: policies.change(unit, given))
+        drive(self._set(Blocking(self._calls), given))
 
     async def aset_policy(
         self,
@@ -53,7 +54,7 @@ class Keeping(Running):
     ) -> None:
         """Do what `set_policy` does."""
         given = _change(prefix, ttl, refresh_on_read, history)
-        await self._calls.awrite(self._tenant(), lambda unit: policies.change(unit, given))
+        await self._set(Awaiting(self._calls), given)
 
     def policies(self) -> list[Policy]:
         """Return the tenant's policies, in the order of their prefixes."""
@@ -74,6 +75,34 @@ class Keeping(Running):
         """Do what `history` does."""
         return await self._history(Awaiting(self._calls), namespace, key, limit)
 
+    def sweep(self) -> int:
+        """Remove items and versions that have expired, in small transactions; return how many.
+
+        They are gone for reads already, and an open memory does this itself. A view of a tenant sweeps that tenant's,
+        any other sweeps everybody's.
+        """
+        return drive(self._swept(Blocking(self._calls)))
+
+    async def asweep(self) -> int:
+        """Do what `sweep` does."""
+        return await self._swept(Awaiting(self._calls))
+
+    async def _swept(self, style: Style) -> int:
+        scope, swept = self._calls.scope, 0
+        named = [scope.tenant] if scope.named else []
+        for tenant in named or await style.survey(items.expiring_tenants):
+            while count := await style.write(tenant, items.sweep):
+                swept += count
+        for tenant in named or await style.survey(items.tenants):
+            while await style.read(tenant, changes.is_long):
+                await style.write(tenant, changes.trim)
+        return swept
+
+    async def _set(self, style: Style, given: Change) -> None:
+        tenant = self._tenant()
+        await style.write(tenant, lambda unit: policies.change(unit, given))
+        self._calls.notice(tenant, changes=0, urgent=bool(given.ttl))
+
     async def _history(self, style: Style, namespace: Labels, key: str, limit: int) -> list[Version]:
         packed, name = namespaces.pack(namespaces.check(namespace)), putting.check_key(key)
         most = threads.check_limit(limit)
@@ -89,12 +118,12 @@ class Keeping(Running):
         return None if found is None else stored.item(self._calls.codec, found)
 
 
-def _change(prefix: Labels, ttl: object, refresh: object, history: object) -> policies.Change:
+def _change(prefix: Labels, ttl: object, refresh: object, history: object) -> Change:
     given = {"ttl": ttl, "refresh_on_read": refresh, "history": history}
     for name in ("refresh_on_read", "history"):
         if given[name] is not UNSET and not isinstance(given[name], bool | None):
             raise errors.InvalidInputError(f"{name} is True, False or None, not {given[name]!r}")
-    return policies.Change(
+    return Change(
         prefix=namespaces.check_path(prefix, "prefix of a policy"),
         ttl=None if ttl is UNSET else 0 if type(ttl) is int and ttl == 0 else moments.micros(ttl),
         refresh=_flag(refresh),

@@ -63,6 +63,16 @@ class Plan:
         return [embeddings.Job(one.namespace, one.key, one.fields, one.projection) for one in last.values()]
 
     @property
+    def changes(self) -> int:
+        """How many items are put or removed."""
+        return sum(step.writes for step in self.steps)
+
+    @property
+    def ends(self) -> bool:
+        """Whether an item is put that will expire, as far as its put or the store's own setting says."""
+        return any(step.draft is not None and step.draft.ends for step in self.steps)
+
+    @property
     def writes(self) -> bool:
         """Whether a read transaction is not enough."""
         return any(step.writes for step in self.steps)

@@ -38,6 +38,8 @@ class Running:
     async def _run(self, style: Style, ops: Iterable[Op | Put | Delete | Search]) -> list[Result]:
         tenant, plan = self._plan(ops)
         found, due = await self._transact(style, tenant, plan)
+        if plan.writes:
+            self._calls.notice(tenant, changes=plan.changes, urgent=plan.ends)
         if due:
             with _failing_softly(due):
                 await style.write(tenant, lambda unit: items.refresh(unit, due))

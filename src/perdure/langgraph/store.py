@@ -202,27 +202,6 @@ class Store(Changing, Keeping, Arranging, Reindexing, Running, BaseStore):
         tenant, job = self._count(namespace_prefix)
         return await self._calls.aread(tenant, job)
 
-    def sweep(self) -> int:
-        """Remove items that have expired, in small transactions; return how many.
-
-        They are gone for reads already. A view of a tenant sweeps that tenant's, any other sweeps everybody's.
-        """
-        tenants = self._named() or self._calls.survey(items.expiring_tenants)
-        swept = 0
-        for tenant in tenants:
-            while count := self._calls.write(tenant, items.sweep):
-                swept += count
-        return swept
-
-    async def asweep(self) -> int:
-        """Do what `sweep` does."""
-        tenants = self._named() or await self._calls.asurvey(items.expiring_tenants)
-        swept = 0
-        for tenant in tenants:
-            while count := await self._calls.awrite(tenant, items.sweep):
-                swept += count
-        return swept
-
     # The work of each, written once
 
     def _get(self, namespace: Prefix, key: str, refresh_ttl: bool | None) -> GetOp:  # noqa: FBT001 - LangGraph's field
@@ -244,9 +223,6 @@ class Store(Changing, Keeping, Arranging, Reindexing, Running, BaseStore):
     def _count(self, prefix: Prefix) -> tuple[str, Job[int]]:
         labels = namespaces.check_path(prefix, "namespace prefix")
         return self._tenant(), lambda unit: items.count(unit, labels)
-
-    def _named(self) -> list[str]:
-        return [self._calls.scope.tenant] if self._calls.scope.named else []
 
 
 def _one(results: list[Result]) -> Any:

@@ -76,6 +76,15 @@ UNION
 SELECT tenant FROM item_versions WHERE expires_at <= :now
 ORDER BY tenant;
 
+-- Goes from one tenant to the next by the index.
+-- name: items_tenants
+WITH RECURSIVE found (tenant) AS (
+    SELECT min(tenant) FROM items
+    UNION ALL
+    SELECT (SELECT min(i.tenant) FROM items i WHERE i.tenant > found.tenant) FROM found WHERE found.tenant IS NOT NULL
+)
+SELECT tenant FROM found WHERE tenant IS NOT NULL;
+
 -- Goes from one namespace to the next by the index, however many items each has.
 -- name: namespaces_page
 WITH RECURSIVE found (namespace, n) AS (

@@ -45,7 +45,8 @@ CROSS JOIN LATERAL (
     UNION ALL
     (SELECT tx, n FROM item_changes WHERE tenant = :tenant ORDER BY tx, n LIMIT 1 OFFSET :limit)
 ) cut
-WHERE cut.tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+WHERE (cut.tx, cut.n) <= (kept.tx, kept.n)
+    AND cut.tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
     AND EXISTS (SELECT FROM item_changes e WHERE e.tenant = :tenant AND (e.tx, e.n) < (cut.tx, cut.n))
 ORDER BY cut.tx, cut.n LIMIT 1;
 
