@@ -19,13 +19,14 @@ class Unit:
     """What every core function takes first. `now` is in microseconds since 1970, UTC.
 
     The tenant is bound to every statement here, so that no caller can forget it. `generations` are
-    numbers that this process has taken for threads to come.
+    numbers that this process has taken for threads to come. `writes`: what is seen here may yet be undone.
     """
 
     tx: Tx
     tenant: str
     now: int
     generations: list[int] = field(default_factory=list)
+    writes: bool = False
 
     @property
     def distant(self) -> bool:

@@ -65,9 +65,9 @@ class Calls:
         """Return the tenant of a call that no run's config comes with."""
         return self.scope.tenant_for({})
 
-    def _work(self, tenant: str, job: Job[T]) -> Work[T]:
+    def _work(self, tenant: str, job: Job[T], *, writes: bool = False) -> Work[T]:
         def work(tx: Tx) -> Coroutine[Any, Any, T]:
-            return job(Unit(tx, tenant, self.clock(), self.caches.generations))
+            return job(Unit(tx, tenant, self.clock(), self.caches.generations, writes))
 
         return work
 
@@ -91,7 +91,7 @@ class Calls:
         """Run a job; it is on disk when this returns."""
         for _ in range(_ATTEMPTS):
             try:
-                return self.engine.write(self._work(tenant, job), tenant=tenant)
+                return self.engine.write(self._work(tenant, job, writes=True), tenant=tenant)
             except OutdatedError:
                 continue
         raise _restless("what a call changes")
@@ -100,7 +100,7 @@ class Calls:
         """Run a job; it is on disk when this returns."""
         for _ in range(_ATTEMPTS):
             try:
-                return await self.engine.awrite(self._work(tenant, job), tenant=tenant)
+                return await self.engine.awrite(self._work(tenant, job, writes=True), tenant=tenant)
             except OutdatedError:
                 continue
         raise _restless("what a call changes")
@@ -110,7 +110,7 @@ class Calls:
         for attempt in range(_ATTEMPTS):
             try:
                 with self.engine.lane((address.tenant, address.thread)):
-                    work = self._work(address.tenant, make(attempt > 0))
+                    work = self._work(address.tenant, make(attempt > 0), writes=True)
                     return self._keep(address, self.engine.write(work, tenant=address.tenant))
             except (StaleError, OutdatedError) as error:
                 self._forget(address, error)
@@ -121,7 +121,7 @@ class Calls:
         for attempt in range(_ATTEMPTS):
             try:
                 async with self.engine.alane((address.tenant, address.thread)):
-                    work = self._work(address.tenant, make(attempt > 0))
+                    work = self._work(address.tenant, make(attempt > 0), writes=True)
                     return self._keep(address, await self.engine.awrite(work, tenant=address.tenant))
             except (StaleError, OutdatedError) as error:
                 self._forget(address, error)

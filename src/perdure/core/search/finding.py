@@ -68,7 +68,8 @@ async def find(unit: Unit, kept: shelves.Shelves, ask: Ask) -> list[Found]:
         if found is None or found.number != ask.number:
             raise OutdatedIndexError
     shelf = await shelves.current(unit, place, shelf, answers, most=kept.limit)
-    kept.keep(place, shelf)
+    if not unit.writes:
+        kept.keep(place, shelf)
     query = replace(ask.query, now=unit.now)
     if shelf.wordy and query.vector is not None:
         return await _measured(unit, ask, place, shelf, query, query.vector)
