@@ -34,6 +34,7 @@ class Clock:
 
 
 class TestPerdure(StoreSuite):
+    supports = Supports(conditions=True, increment=True)
     ttl = 1
 
     @pytest.fixture

@@ -12,7 +12,7 @@ except ImportError as error:
 
 # Before these are imported: their assertions then say what they compared.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{name}" for name in ("expiring", "filtering", "keeping", "naming", "querying"))
+    *(f"{__name__}.{name}" for name in ("changing", "expiring", "filtering", "keeping", "naming", "querying"))
 )
 
 from perdure.testing.embedding import TopicEmbeddings  # noqa: E402 - see above

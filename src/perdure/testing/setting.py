@@ -26,12 +26,15 @@ class Supports:
     """What a store can do; the tests of what it can't are skipped.
 
     `ttl`: items may end. `operators`: filters may hold ``$gte`` and the like. `query`: it takes an index, and finds by
-    meaning.
+    meaning. Not of LangGraph's interface, with Perdure's names: `conditions` (``if_version``, ``if_absent`` and an
+    item's ``version``) and `increment`.
     """
 
     ttl: bool = True
     operators: bool = True
     query: bool = True
+    conditions: bool = False
+    increment: bool = False
 
 
 class Setting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perdure.testing.changing import Changing
 from perdure.testing.expiring import Expiring
 from perdure.testing.filtering import Filtering
 from perdure.testing.keeping import Keeping
@@ -12,7 +13,7 @@ from perdure.testing.setting import Supports
 __all__ = ["StoreSuite", "Supports"]
 
 
-class StoreSuite(Keeping, Naming, Filtering, Querying, Expiring):
+class StoreSuite(Keeping, Naming, Filtering, Querying, Expiring, Changing):
     """Subclass it as ``class TestMyStore(StoreSuite)`` and give it the fixture `open_store`.
 
     Each test runs twice, by the blocking names of LangGraph's `BaseStore` and by the async ones. `styles` and
