@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perdure import errors
-from perdure.core import ids, namespaces, spaces, threads
+from perdure.core import abouts, ids, namespaces, spaces, threads
 
 if TYPE_CHECKING:
     from perdure.core.unit import Unit
@@ -23,6 +23,7 @@ __all__ = [
     "items",
     "keys",
     "known",
+    "left_behind",
     "put_items",
     "rename",
     "reparent",
@@ -57,7 +58,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item with all its columns. Times and `ttl` are microseconds."""
+    """An item with all that is moved of it. Times and `ttl` are microseconds, `about` and `fields` JSON."""
 
     namespace: tuple[str, ...]
     key: str
@@ -67,6 +68,8 @@ class Item:
     updated_at: int
     expires_at: int | None
     ttl: int | None
+    about: str | None
+    fields: str | None
     value: bytes
     projection: str = ""
 
@@ -161,8 +164,13 @@ async def item(unit: Unit, namespace: str, key: str) -> Item | None:
 
 
 def _item(row: Row) -> Item:
-    namespace, key, subject, version, created, updated, expires, ttl, value = row
-    return Item(namespaces.unpack(namespace), key, subject, version, created, updated, expires, ttl, value)
+    return Item(namespaces.unpack(row[0]), *row[1:])
+
+
+async def left_behind(unit: Unit) -> tuple[int, int]:
+    """Return how many older versions of items, and how many policies, there are that aren't moved."""
+    row = await unit.one("moves_left_behind_totals", now=unit.now)
+    return (row[0], row[1]) if row else (0, 0)
 
 
 async def put_items(unit: Unit, given: Iterable[Item]) -> None:
@@ -178,6 +186,9 @@ async def put_items(unit: Unit, given: Iterable[Item]) -> None:
             updated_at=one.updated_at,
             expires_at=one.expires_at,
             ttl=one.ttl,
+            hidden=abouts.hides(abouts.read(one.about)),
+            fields=one.fields,
+            about=one.about,
             projection=one.projection,
             value=one.value,
             now=unit.now,

@@ -67,6 +67,7 @@ class _Mover:
         self.tell = tell
         self.compared = Comparison(target.pack)
         self.report = Report(notes=list(source.notes))
+        self._bare = 0
 
     def thread(self, thread: str) -> None:
         """Move one thread. What can't be moved is left out whole, and reported."""
@@ -172,11 +173,20 @@ class _Mover:
         except _PASSED_OVER:
             new = [entry for entry in new if self._put_alone(entry)]
         for entry in new:
+            self._bare += not self.target.keeps_about and (entry.about, entry.fields) != (None, None)
             there = self.target.entry(entry)
             if there is None or not self._same(entry, there) or there.expires_at != entry.expires_at:
                 self._fail(entry, errors.VerificationError(f"{entry} was written and does not equal its source"))
             else:
                 self.report.counts.items += 1
+
+    def tell_of_bare(self) -> None:
+        """Note how many items have lost what they had beside their value."""
+        if self._bare:
+            self.report.notes.append(
+                f"{self._bare} items were written without their kind, source and the like, and without the paths they "
+                "are found by: stock stores have no place for these"
+            )
 
     def _is_new(self, entry: Entry) -> bool:
         try:
@@ -200,6 +210,8 @@ class _Mover:
 
     def _same(self, one: Entry, other: Entry) -> bool:
         if (one.created_at, one.updated_at, one.ttl) != (other.created_at, other.updated_at, other.ttl):
+            return False
+        if self.target.keeps_about and (one.about, one.fields) != (other.about, other.fields):
             return False
         return self.target.pack(ordered(one.value)) == self.target.pack(ordered(other.value))
 
@@ -240,4 +252,5 @@ def move(
     if threads is None:
         for page in source.entries():
             mover.entries(page)
+    mover.tell_of_bare()
     return mover.report

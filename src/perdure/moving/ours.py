@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from perdure import errors
-from perdure.core import checkpoints, filters, ids, lookups, moves, namespaces, threads, writes
+from perdure.core import abouts, checkpoints, filters, ids, lookups, moves, namespaces, threads, writes
 from perdure.core.codec import Codec
 from perdure.core.decoding import Decoder
 from perdure.core.entries import Caches, Slot
@@ -82,6 +82,8 @@ class _Ours:
             ttl=found.ttl,
             subject=found.subject,
             version=found.version,
+            about=found.about,
+            fields=found.fields,
         )
 
 
@@ -90,7 +92,12 @@ class OurSource(_Ours):
 
     def __init__(self, memory: Memory, codec: Codec, tenant: str | None) -> None:
         super().__init__(memory, codec, tenant)
+        versions, policies = self._calls.read(self._tenant, moves.left_behind)
         self.notes: list[str] = []
+        if versions:
+            self.notes.append(f"{versions} older versions of items were left out: they are not moved")
+        if policies:
+            self.notes.append(f"{policies} policies were left out: set them anew with store.set_policy")
 
     def threads(self) -> list[tuple[str, int]]:
         """Return the ids of all threads and their numbers of checkpoints, unfinished imports left out."""
@@ -123,6 +130,8 @@ class OurTarget(_Ours):
     A thread that isn't there yet is built under the id of an unfinished import, and gets its own when it is complete.
     Writing has caches of its own, so that what is read back comes from the database.
     """
+
+    keeps_about = True
 
     def __init__(self, memory: Memory, codec: Codec, tenant: str | None) -> None:
         super().__init__(memory, codec, tenant)
@@ -275,8 +284,10 @@ class OurTarget(_Ours):
             updated_at=entry.updated_at,
             expires_at=entry.expires_at,
             ttl=entry.ttl,
+            about=entry.about,
+            fields=entry.fields,
             value=self._codec.seal(self._codec.pack(entry.value)),
-            projection=filters.write(entry.value, self._codec),
+            projection=filters.write(entry.value, self._codec, abouts.plain(abouts.read(entry.about))),
         )
 
 

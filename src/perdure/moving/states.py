@@ -62,7 +62,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One item of long-term memory. Times are microseconds, `ttl` too."""
+    """One item of long-term memory. Times are microseconds, `ttl` too; `about` and `fields` are JSON as we keep it."""
 
     namespace: tuple[str, ...]
     key: str
@@ -73,6 +73,8 @@ class Entry:
     ttl: int | None
     subject: str | None = None
     version: int = 1
+    about: str | None = None
+    fields: str | None = None
 
     def __str__(self) -> str:
         return f"item {self.key!r} in {self.namespace!r}"
@@ -108,6 +110,8 @@ class Target(Protocol):
 
     unfinished: bool
     """Whether the thread that was begun is not there yet, under its own id."""
+    keeps_about: bool
+    """Whether there is a place for what is known about an item beside its value, and what it is found by."""
     undoes: bool
     """Whether `discard` undoes all that was written of the thread that was begun."""
 

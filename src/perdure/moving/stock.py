@@ -106,6 +106,7 @@ class StockTarget(_Stock):
 
     unfinished = False
     undoes = True
+    keeps_about = False
 
     def __init__(self, url: str, codec: Codec) -> None:
         super().__init__(connect(url, writing=True), codec)
