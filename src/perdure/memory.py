@@ -183,13 +183,27 @@ def _check_index(calls: Calls) -> None:
 def _swept(calls: Calls) -> tuple[Calls, Rounds]:
     """Return calls that tell of changes, and what is done about these in the background."""
     sweep = Sweep(calls)
-    rounds = Rounds({"the sweep": sweep.expired, "trimming the log of changes": sweep.trimmed})
+    jobs = {"the sweep": sweep.expired, "trimming the log of changes": sweep.trimmed}
+    if calls.index is not None:
+        jobs["making vectors"] = lambda: _embedded(calls, sweep)
+    rounds = Rounds(jobs)
 
     def notice(tenant: str, *, changes: int, urgent: bool) -> None:
         sweep.changed(tenant)
         rounds.notice(changes, urgent=urgent)
 
     return replace(calls, notice=notice), rounds
+
+
+def _embedded(calls: Calls, sweep: Sweep) -> bool:
+    """Make the vectors that a failing embedder left to be made; there is nothing more to do until the next round."""
+    if calls.index is not None and sweep.waiting():
+        store = Store(calls)
+        if calls.index.only_async:
+            asyncio.run(store.aembed_pending())
+        else:
+            store.embed_pending()
+    return False
 
 
 def _choose(name: str, value: str, allowed: tuple[str, ...]) -> None:

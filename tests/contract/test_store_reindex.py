@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
@@ -181,3 +182,28 @@ def test_without_an_index_there_is_nothing_to_make(memory):
     for call in (memory.store.reindex, memory.store.embed_pending):
         with pytest.raises(errors.ConfigurationError, match="index="):
             call()
+
+
+def test_the_memory_itself_makes_what_a_failing_embedder_left(opened):
+    memory, embedder = opened("a")
+    embedder.failing = True
+    fill(memory.store, 3)
+    assert memory._rounds._thread is not None, "there is something to do in the background"
+    embedder.failing = False
+    memory._rounds.turn()
+    assert len(memory.store.search(ABOUT, query="puppy", mode="vector")) == 3
+
+
+def test_the_background_can_do_so_with_an_async_function(shared_url):
+    failing = True
+
+    async def embed(texts):
+        if failing:
+            raise TimeoutError
+        return FakeEmbedder().embed_documents(texts)
+
+    with Memory.open(shared_url, index={"embed": embed, "dims": 8, "model": "mine"}) as memory:
+        asyncio.run(memory.store.aput(ABOUT, "k", {"text": "dog"}))
+        failing = False
+        memory._rounds.turn()
+        assert len(asyncio.run(memory.store.asearch(ABOUT, query="puppy", mode="vector"))) == 1

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from typing import TypeGuard
 
 from perdure import errors
 
-__all__ = ["check", "is_uuid", "pack", "printable", "unpack"]
+__all__ = ["are_plain", "check", "is_uuid", "pack", "printable", "unpack"]
 
 LONGEST = 255
 """Characters in an id."""
@@ -31,6 +33,12 @@ def check(value: object, what: str, *, longest: int = LONGEST, empty: bool = Fal
         msg = f"{what} holds a control character ({found.group()!r} at {found.start()}); ids are printable text"
         raise errors.InvalidIdError(msg)
     return value
+
+
+def are_plain(values: Collection[object]) -> TypeGuard[tuple[str, ...]]:
+    """Tell quickly whether all are usable ids, and of no class but `str`; `check` tells what is wrong."""
+    texts = [value for value in values if type(value) is str and 0 < len(value) <= LONGEST]
+    return len(texts) == len(values) and not _CONTROL.search("".join(texts))
 
 
 def printable(text: str) -> str:

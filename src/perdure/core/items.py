@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.core import abouts, filters, namespaces
 from perdure.core.filters import searching
@@ -96,8 +96,7 @@ class Draft:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """An item as it is stored. Times and `ttl` are microseconds. `refresh`: whether a policy has reads move its end."""
 
     namespace: tuple[str, ...]

@@ -70,6 +70,8 @@ def check(namespace: object) -> tuple[str, ...]:
 
 def check_path(path: object, what: str) -> tuple[str, ...]:
     """Return a part of a namespace, which may be empty. Raises InvalidNamespaceError that names `what` it is."""
+    if type(path) is tuple and len(path) <= DEEPEST and ids.are_plain(path):
+        return path
     if not isinstance(path, tuple | list):
         raise errors.InvalidNamespaceError(
             f"the {what} must be a tuple of labels, such as ('memories', user_id), not {type(path).__name__}"

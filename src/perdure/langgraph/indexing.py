@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import ensure_embeddings
+from langgraph.store.base.embed import EmbeddingsLambda
 
 from perdure import errors
 from perdure.core.search import embeddings, texts
@@ -47,10 +48,17 @@ class Index:
         self.middle: bytes | None = None
         """See `core.search.embeddings.Embedding`."""
 
+    @property
+    def only_async(self) -> bool:
+        """Whether the embedder can't be called without an event loop."""
+        return isinstance(self.embedder, EmbeddingsLambda) and not hasattr(self.embedder, "func")
+
     def check(self) -> None:
         """Raise ConfigurationError if the embedder makes vectors of another length; say nothing if it fails."""
         if getattr(self.embedder, "dims", None) == self.spec.dims:
             return  # it says so itself
+        if self.only_async:
+            return  # `open` is no coroutine; the first use will tell
         try:
             found = self.embedder.embed_documents([_PROBE])
             length = len(found[0])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from langgraph.store.base import GetOp, Item, ListNamespacesOp, MatchCondition, Op, PutOp, Result, SearchItem, SearchOp
 
@@ -26,8 +25,7 @@ LARGEST_LIMIT = 1_000_000
 LARGEST_OFFSET = 2**31
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One operation: what to do in the transaction, or which item to get, and what to make of the outcome."""
 
     job: Job[Any] | None
@@ -43,12 +41,18 @@ class Step:
         return outcome if self.sought is None else [found.record for found in outcome]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Operations that run in one transaction, in order."""
 
     steps: tuple[Step, ...]
     setting: Setting
+    writes: bool
+    """Whether a read transaction is not enough."""
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it reads one item and nothing else: the most frequent plan."""
+        return len(self.steps) == 1 and self.steps[0].job is None
 
     @property
     def queries(self) -> list[Sought]:
@@ -72,22 +76,9 @@ class Plan:
         """Whether an item is put that will expire, as far as its put or the store's own setting says."""
         return any(step.draft is not None and step.draft.ends for step in self.steps)
 
-    @property
-    def writes(self) -> bool:
-        """Whether a read transaction is not enough."""
-        return any(step.writes for step in self.steps)
-
     async def run(self, unit: Unit) -> tuple[list[Any], list[items.Record]]:
         """Return every outcome, and the items whose end should be moved because they were read."""
-        found: list[Any] = []
-        for _, group in itertools.groupby(self.steps, lambda step: (step.job is None, step.writes)):
-            steps = list(group)
-            if steps[0].job is None:
-                found += await items.get(unit, [step.key for step in steps])
-                continue
-            if steps[0].writes:  # in one order for all, so that two batches don't wait for each other's rows
-                steps.sort(key=lambda step: step.key)
-            found += [await step.job(unit) for step in steps if step.job is not None]
+        found = await self._outcomes(unit)
         due = [
             record
             for step, outcome in zip(self.steps, found, strict=True)
@@ -99,6 +90,20 @@ class Plan:
             await items.refresh(unit, due)
             due = []
         return found, due
+
+    async def _outcomes(self, unit: Unit) -> list[Any]:
+        if self.is_single:
+            return await items.get(unit, [self.steps[0].key])
+        found: list[Any] = []
+        for _, group in itertools.groupby(self.steps, lambda step: (step.job is None, step.writes)):
+            steps = list(group)
+            if steps[0].job is None:
+                found += await items.get(unit, [step.key for step in steps])
+                continue
+            if steps[0].writes:  # in one order for all, so that two batches don't wait for each other's rows
+                steps.sort(key=lambda step: step.key)
+            found += [await step.job(unit) for step in steps if step.job is not None]
+        return found
 
     def _refreshes(self, step: Step, record: items.Record) -> bool:
         """Tell whether the call, else a policy, else the store's own setting has a read move an item's end."""
@@ -113,7 +118,8 @@ class Plan:
 
 def plan(setting: Setting, ops: Iterable[Op | Put | Delete | Search]) -> Plan:
     """Check and encode operations. Raises for the first that can't be done, before anything is stored."""
-    return Plan(tuple(_step(setting, op, place) for place, op in enumerate(map(_ours, ops))), setting)
+    steps = tuple([_step(setting, _ours(op), place) for place, op in enumerate(ops)])
+    return Plan(steps, setting, any(step.writes for step in steps))
 
 
 def _ours(op: Op | Put | Delete | Search) -> Op | Put | Delete | Search:

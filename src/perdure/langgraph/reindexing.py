@@ -6,6 +6,7 @@ Searches go on with the old vectors until no item lacks a new one; then they swi
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable
 from typing import Final
 
@@ -21,6 +22,7 @@ from perdure.model import Reindexed
 
 __all__ = ["Progress", "Reindexing"]
 
+_log = logging.getLogger(__name__)
 _PASSES: Final = 20
 Progress = Callable[[int, int], None]
 """Told how many items have been looked at, and of how many."""
@@ -77,10 +79,14 @@ class Reindexing:
 
     async def _embed_pending(self, style: Style) -> int:
         index, scope = self._index(), self._calls.scope
-        named = [scope.tenant] if scope.named else None
+        if scope.named:
+            return await _follow(style, index, scope.tenant)
         made = 0
-        for tenant in await style.survey(embeddings.pending_tenants) if named is None else named:
-            made += await _follow(style, index, tenant)
+        for tenant in await style.survey(embeddings.pending_tenants):
+            try:
+                made += await _follow(style, index, tenant)
+            except errors.EmbeddingModelError:
+                _log.info("items of another tenant wait for vectors of another model than %s", index.spec.model)
         return made
 
 

@@ -11,6 +11,7 @@ from langgraph.store.base import Op, Result, TTLConfig
 
 from perdure import errors
 from perdure.core import items
+from perdure.core.search.embeddings import Job
 from perdure.core.search.finding import OutdatedIndexError
 from perdure.core.search.scores import Mode
 from perdure.langgraph import embedding
@@ -43,15 +44,22 @@ class Running:
         if due:
             with _failing_softly(due):
                 await style.write(tenant, lambda unit: items.refresh(unit, due))
-        if self._calls.index is not None and (jobs := plan.pending):
-            await embedding.embed(style, self._calls.index, tenant, jobs)
+        if plan.writes:
+            await self._embed(style, tenant, plan.pending)
         return plan.results(found)
+
+    async def _embed(self, style: Style, tenant: str, jobs: list[Job]) -> None:
+        """Make the vectors of what was stored; what has none in the end is left to the background."""
+        index = self._calls.index
+        if index is not None and jobs and await embedding.embed(style, index, tenant, jobs) < len(jobs):
+            self._calls.notice(tenant, changes=0, urgent=True)
 
     async def _transact(self, style: Style, tenant: str, plan: operations.Plan) -> Any:
         """Run a plan; once more if another process has switched to other vectors meanwhile."""
-        index, queries = self._calls.index, plan.queries
+        index = self._calls.index
+        queries = [] if index is None else plan.queries
         if index is None or not queries:
-            if index is not None and plan.pending:
+            if index is not None and plan.writes and plan.pending:
                 await embedding.agreed(style, index, tenant)
             return await (style.write if plan.writes else style.read)(tenant, plan.run)
         must = any(query.mode is Mode.VECTOR for query in queries)

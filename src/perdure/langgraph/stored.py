@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langgraph.store.base import Item as BaseItem
 from langgraph.store.base import SearchItem as BaseSearchItem
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Item", "SearchItem", "item", "search_item", "value_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """What LangGraph's item has no field for."""
 
     version: int

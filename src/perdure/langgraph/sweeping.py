@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perdure.core import changes, items
+from perdure.core.search import embeddings
 from perdure.langgraph.calls import Calls
 
 __all__ = ["Sweep"]
@@ -23,6 +24,10 @@ class Sweep:
         """Remove some of what has expired, of any tenant."""
         tenants = self._calls.survey(items.expiring_tenants)
         return any(self._calls.write(tenant, items.sweep) for tenant in tenants)
+
+    def waiting(self) -> bool:
+        """Tell whether items wait for their vectors, of any tenant."""
+        return self._calls.index is not None and bool(self._calls.survey(embeddings.pending_tenants))
 
     def trimmed(self) -> bool:
         """Trim the logs of changes of the tenants whose items were changed here."""
