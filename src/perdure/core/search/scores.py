@@ -88,10 +88,9 @@ class Scored:
 
     def order(self, most: int | None, floor: float) -> list[int]:
         """Return the rows of the best scores, the best first; of equals, the newest first."""
-        rows = np.flatnonzero((self.scores >= floor) & np.isfinite(self.scores))
-        if most is not None and most < len(rows):
-            least = np.partition(self.scores[rows], -most)[-most]
-            rows = rows[self.scores[rows] >= least]
+        if most is not None and 0 < most < len(self.scores):
+            floor = max(floor, float(np.partition(self.scores, -most)[-most]))
+        rows = np.flatnonzero(self.scores >= floor if floor > -math.inf else self.scores > -math.inf)
         ids, updated = _column(self.parts, "ids"), _column(self.parts, "updated")
         found: list[int] = rows[np.lexsort((-ids[rows], -updated[rows], -self.scores[rows]))].tolist()
         return found if most is None else found[:most]
@@ -193,12 +192,18 @@ def _seen(part: segments.Part, wanted: Array, middle: Array) -> tuple[Array, Arr
 
 def _total(parts: Sequence[segments.Part], dims: int) -> tuple[Array, int]:
     totals = [part.total for part in parts if len(part.segment.owners)]
-    count = sum(int(np.count_nonzero(part.alive[part.segment.owners])) for part in parts)
+    count = sum(map(_vectors, parts))
     return (np.sum(totals, axis=0) if totals else np.zeros(dims)), count
+
+
+def _vectors(part: segments.Part) -> int:
+    return part.living if part.segment.single else int(np.count_nonzero(part.alive[part.segment.owners]))
 
 
 def _best(part: segments.Part, measures: Array | None) -> Array:
     """Return the best measure of each row's vectors; NaN: it has none."""
+    if measures is not None and part.segment.single:
+        return measures
     owners = part.segment.owners
     best = np.full(len(part.segment.ids), np.nan)
     if measures is not None:
@@ -246,7 +251,10 @@ def _recency(updated: Array, now: int) -> Array:
 
 def _holds(segment: segments.Segment, term: str, row: int) -> bool:
     posting = segment.posting(term)
-    return posting is not None and bool((posting.rows == row).any())
+    if posting is None:
+        return False
+    at = int(posting.rows.searchsorted(row))
+    return at < len(posting.rows) and bool(posting.rows[at] == row)
 
 
 def _known(value: float) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -44,6 +45,8 @@ class Segment:
     counts: Array
     owners: Array
     vectors: Array
+    single: bool
+    """Whether each row has one vector, its own: mostly so, and soon told."""
 
     def posting(self, term: str) -> ranks.Posting | None:
         """Return where a term stands."""
@@ -92,27 +95,34 @@ class Part(NamedTuple):
 
 def made(entries: Sequence[Entry]) -> Part:
     """Make a segment of items."""
-    vocabulary: dict[str, int] = {}
-    numbers = [vocabulary.setdefault(term, len(vocabulary)) for entry in entries for term in entry.terms]
+    vocabulary = _vocabulary()
+    numbers = list(map(vocabulary.__getitem__, itertools.chain.from_iterable(entry.terms for entry in entries)))
     lengths = np.array([len(entry.terms) for entry in entries], dtype=np.int64)
     rows = np.repeat(np.arange(len(entries), dtype=np.int64), lengths)
     pairs, counts = np.unique(np.array(numbers, dtype=np.int64) * len(entries) + rows, return_counts=True)
     terms, rows = np.divmod(pairs, max(len(entries), 1))
     vectors = [vector for entry in entries for vector in entry.vectors]
+    owned = [len(entry.vectors) for entry in entries]
     segment = Segment(
         ids=np.array([entry.id for entry in entries], dtype=np.int64),
         updated=np.array([entry.updated for entry in entries], dtype=np.int64),
         importance=np.array([entry.importance for entry in entries], dtype=np.float32),
         lengths=lengths.astype(np.float32),
         places={entry.id: row for row, entry in enumerate(entries)},
-        vocabulary=vocabulary,
+        vocabulary=dict(vocabulary),
         starts=_starts(terms, len(vocabulary)),
         rows=rows.astype(np.int32),
         counts=counts.astype(np.float32),
-        owners=np.repeat(np.arange(len(entries), dtype=np.int32), [len(entry.vectors) for entry in entries]),
+        owners=np.repeat(np.arange(len(entries), dtype=np.int32), owned),
         vectors=_matrix(vectors),
+        single=all(count == 1 for count in owned),
     )
     return Part.of(segment, np.ones(len(entries), dtype=np.bool_))
+
+
+def _vocabulary() -> defaultdict[str, int]:
+    """Return a dict that numbers terms as they are asked for, without a step of Python for each."""
+    return defaultdict(itertools.count().__next__)
 
 
 def _matrix(vectors: Sequence[bytes]) -> Array:
@@ -130,14 +140,12 @@ def _starts(terms: Array, size: int) -> Array:
 
 def joined(parts: Sequence[Part]) -> Part:
     """Make one segment of the living rows of several."""
-    vocabulary: dict[str, int] = {}
+    vocabulary = _vocabulary()
     firsts = itertools.accumulate((part.living for part in parts[:-1]), initial=0)
     terms, rows, counts, owners = [], [], [], []
     for part, first in zip(parts, firsts, strict=True):
         segment, moved = part.segment, _moved(part.alive, first)
-        renamed = np.array(
-            [vocabulary.setdefault(term, len(vocabulary)) for term in segment.vocabulary], dtype=np.int64
-        )
+        renamed = np.array(list(map(vocabulary.__getitem__, segment.vocabulary)), dtype=np.int64)
         kept = part.alive[segment.rows]
         terms.append(np.repeat(renamed, np.diff(segment.starts))[kept])
         rows.append(moved[segment.rows[kept]])
@@ -150,12 +158,13 @@ def joined(parts: Sequence[Part]) -> Part:
         importance=_picked(parts, "importance"),
         lengths=_picked(parts, "lengths"),
         places={one: row for row, one in enumerate(ids.tolist())},
-        vocabulary=vocabulary,
+        vocabulary=dict(vocabulary),
         starts=_starts(all_terms, len(vocabulary)),
         rows=np.concatenate(rows)[order].astype(np.int32),
         counts=np.concatenate(counts)[order],
         owners=np.concatenate(owners).astype(np.int32),
         vectors=_stacked([part.segment.vectors[part.alive[part.segment.owners]] for part in parts]),
+        single=all(part.segment.single for part in parts),
     )
     return Part.of(segment, np.ones(len(ids), dtype=np.bool_))
 
