@@ -9,10 +9,10 @@ DEV := .venv/.dev.stamp
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench faults lock clean
+.PHONY: help demo test check format bench bench-recall faults lock clean
 
 help:    ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 16
 
 ifeq ($(DB),postgres)
 demo: $(DEV)
@@ -37,6 +37,9 @@ format: $(DEV)    ## format the code and apply the safe fixes
 
 bench: $(DEV)    ## measure, and write benchmarks/results.json and the chart
 	$(BIN)/python -m benchmarks
+
+bench-recall: $(DEV)    ## measure what searches find; LOCOMO=locomo10.json: also in a copy of that data set
+	LOCOMO="$(LOCOMO)" $(BIN)/python -m benchmarks --only recall --only locomo
 
 faults: $(DEV)    ## the long runs of killed processes, full disks and cancellations
 	$(BIN)/pytest tests/faults -m long

@@ -19,15 +19,19 @@ from benchmarks import (
     figures,
     history,
     images,
+    items,
+    locomo,
     pg_calls,
     pg_catalogue,
     pg_history,
+    pg_items,
     pg_storage,
     pg_trips,
     pg_turns,
     processes,
     profiles,
     puts,
+    recall,
     results,
     storage,
     tables,
@@ -36,7 +40,11 @@ from benchmarks import (
 
 _SQLITE = (storage, turns, history, puts, processes, images)
 _POSTGRES = (pg_storage, pg_turns, pg_history, pg_calls, pg_catalogue, pg_trips)
-_MEASUREMENTS: dict[str, ModuleType] = {module.NAME: module for module in (*_SQLITE, *_POSTGRES)}
+_ITEMS = (items, pg_items, recall)
+_ASKED_FOR = (locomo,)
+"""What is measured only with --only: it needs something that is not part of the project."""
+_ALWAYS = (*_SQLITE, *_POSTGRES, *_ITEMS)
+_MEASUREMENTS: dict[str, ModuleType] = {module.NAME: module for module in (*_ALWAYS, *_ASKED_FOR)}
 _BUILD = results.FOLDER.parent / "build"
 
 
@@ -50,7 +58,10 @@ def main() -> int:
         return 0
     with _folder() as folder:
         found = {"machine": results.machine(disk.syncs_per_second(Path(folder), 1.0)), "measurements": {}}
-    for name in options.only or _MEASUREMENTS:
+    for name in options.only or [module.NAME for module in _ALWAYS]:
+        if name == locomo.NAME and (why := locomo.unavailable()):
+            print(why)
+            continue
         found["measurements"][name] = _measure(_MEASUREMENTS[name], quick=options.quick)
         tables.show(Console(width=_width()), found["measurements"][name])
     if not options.quick:
@@ -95,8 +106,11 @@ def _teller(console: Console, status: Any, name: str) -> Callable[[str], None]:
 
 
 def _keep(found: dict[str, Any], *, whole: bool) -> None:
-    kept = found if whole else results.load()
-    if not whole:
+    before = results.load()
+    kept = found if whole else before
+    if whole:
+        kept["measurements"] |= {name: one for name, one in before["measurements"].items() if name == locomo.NAME}
+    else:
         kept["machine"] = kept["machine"] or found["machine"]
         kept["measurements"] |= found["measurements"]
     # In the order of the program, whichever ran last.

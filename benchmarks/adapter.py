@@ -3,7 +3,8 @@
 The stock savers use the standard library's SQLite, which takes no VFS written in Python. Over this
 adapter they run on the same slow disk as Perdure. What it does is what `sqlite3` does by default:
 a transaction begins with the first statement that changes something, and ends with `commit`; a
-locked database is waited for for five seconds. What the adapter costs the stock saver is measured
+locked database is waited for for five seconds. `autocommitting` is for the stock store, which begins its transactions
+itself and loads an extension; not every Python's `sqlite3` can. What the adapter costs the stock saver is measured
 too: the rows "through the adapter" compare it with plain `sqlite3` on the disk as it is.
 """
 
@@ -17,7 +18,7 @@ from typing import Any
 
 import apsw
 
-__all__ = ["Connection", "connect"]
+__all__ = ["Connection", "autocommitting", "connect"]
 
 _CHANGES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 _TIMEOUT_MS = 5000
@@ -28,6 +29,13 @@ def connect(path: Path, vfs: str | None = None) -> Connection:
     connection = apsw.Connection(str(path), vfs=vfs)
     connection.set_busy_timeout(_TIMEOUT_MS)
     return Connection(connection)
+
+
+def autocommitting(path: str) -> Connection:
+    """Open a file as `sqlite3.connect(path, isolation_level=None)` does: nothing begins by itself."""
+    connection = apsw.Connection(path)
+    connection.set_busy_timeout(_TIMEOUT_MS)
+    return Connection(connection, begins=False)
 
 
 @contextmanager
@@ -43,12 +51,15 @@ def _errors() -> Iterator[None]:
 class Cursor:
     """A cursor whose rows are tuples."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, *, begins: bool) -> None:
         self._connection = connection
         self._cursor = connection.cursor()
+        self._begins = begins
 
     def _begin(self, sql: str) -> None:
-        if not self._connection.in_transaction and sql.lstrip()[:7].upper().startswith(_CHANGES):
+        if not self._begins or self._connection.in_transaction:
+            return
+        if sql.lstrip()[:7].upper().startswith(_CHANGES):
             self._connection.execute("BEGIN")
 
     def execute(self, sql: str, parameters: Iterable[Any] = ()) -> Cursor:
@@ -96,8 +107,9 @@ class Cursor:
 class Connection:
     """A connection, with the methods that the stock savers and aiosqlite call."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, *, begins: bool = True) -> None:
         self._connection = connection
+        self._begins = begins
 
     @property
     def in_transaction(self) -> bool:
@@ -106,7 +118,7 @@ class Connection:
 
     def cursor(self) -> Cursor:
         """Return a new cursor."""
-        return Cursor(self._connection)
+        return Cursor(self._connection, begins=self._begins)
 
     def execute(self, sql: str, parameters: Iterable[Any] = ()) -> Cursor:
         """Run one statement on a new cursor."""
@@ -132,6 +144,18 @@ class Connection:
         if self._connection.in_transaction:
             with _errors():
                 self._connection.execute(how)
+
+    def create_function(self, name: str, count: int, function: Callable[..., Any], *, deterministic: bool) -> None:
+        """Let statements call a function."""
+        self._connection.create_scalar_function(name, function, count, deterministic=deterministic)
+
+    def enable_load_extension(self, enable: bool) -> None:  # noqa: FBT001 - the interface
+        """Let extensions be loaded."""
+        self._connection.enable_load_extension(enable)
+
+    def load_extension(self, path: str) -> None:
+        """Load one."""
+        self._connection.load_extension(path)
 
     def set_trace_callback(self, callback: Callable[[str], None] | None) -> None:
         """Tell the callback every statement."""

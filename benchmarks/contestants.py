@@ -32,6 +32,9 @@ LABELS = {
     "none": "no saver",
     "raw": "raw text",
     "disk": "the disk",
+    "floor": "numpy + one query",
+    "sqlite-store": "SqliteStore",
+    "postgres-store": "PostgresStore",
 }
 """What each contestant is called in tables."""
 

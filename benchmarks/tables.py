@@ -22,6 +22,17 @@ _COLUMNS: Columns = (
     ("keep",),
     ("none",),
     ("disk",),
+    ("perdure-hybrid",),
+    ("sqlite-store",),
+    ("postgres-store",),
+    ("inmemory-store",),
+    ("floor",),
+    ("text",),
+    ("vector",),
+    ("hybrid",),
+    ("ranks",),
+    ("nothing",),
+    ("lost",),
 )
 """Contestants of one column; of the stock savers for one database only one takes part in a row, or is its base."""
 
@@ -34,12 +45,28 @@ _HEADINGS = {
     "keep": "keeps objects",
     "none": "no saver",
     "disk": "disk",
+    "perdure-hybrid": "hybrid",
+    "sqlite-store": "SqliteStore",
+    "postgres-store": "PostgresStore",
+    "inmemory-store": "InMemoryStore",
+    "floor": "numpy + one query",
+    "text": "words",
+    "vector": "vectors",
+    "hybrid": "hybrid",
+    "ranks": "hybrid by ranks",
+    "nothing": "answered nothing, rightly",
+    "lost": "lost",
 }
 _SHOWN: dict[str, Columns] = {
     "results": (("perdure",), ("perdure-memory",), ("sqlite", "async-sqlite", "sqlite-adapter"), ("inmemory",)),
     "postgres": (("perdure",), ("postgres", "async-postgres")),
+    "items": (("perdure",), ("perdure-hybrid",), ("sqlite-store",), ("postgres-store",), ("inmemory-store",)),
+    "recall": (("text",), ("vector",), ("hybrid",), ("ranks",)),
+    "floors": (("nothing",), ("lost",)),
 }
 """The columns of the tables in the documentation."""
+_OF = {"items": ("items", "pg-items"), "recall": ("recall", "locomo"), "floors": ("recall",)}
+"""The measurements of those tables that don't show all of one database's."""
 _SAID = ("errors", "commits a turn", "ms a durable commit", "disk", "reads")
 
 
@@ -96,13 +123,17 @@ def show(console: Console, measurement: dict[str, Any]) -> None:
 
 def _of(row: dict[str, Any], names: tuple[str, ...]) -> str:
     """Return the ratio of the first of these contestants that took part."""
-    return next((_ratio(row["ratios"][name]) for name in names if name in row["ratios"]), "")
+    say = _share if row["unit"] == "share" else _ratio
+    return next((say(row["ratios"][name]) for name in names if name in row["ratios"]), "")
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}"
 
 
 def markdown(results: dict[str, Any], table: str = "results") -> str:
-    """Return a table for the documentation: what was measured on SQLite, "results", or on "postgres"."""
-    measured = results["measurements"].items()
-    found = [one for name, one in measured if name.startswith("pg-") == (table == "postgres")]
+    """Return a table for the documentation, by its name in `_SHOWN`; "results" is what was measured on SQLite."""
+    found = [one for name, one in results["measurements"].items() if _belongs(name, table)]
     columns = _SHOWN[table]
     headings = " | ".join(_HEADINGS[names[0]] for names in columns)
     head = f"| case | {headings} | 1 × is | target | |"
@@ -110,11 +141,18 @@ def markdown(results: dict[str, Any], table: str = "results") -> str:
     return "\n".join([head, rule, *_lines(found, columns)])
 
 
+def _belongs(name: str, table: str) -> bool:
+    if table in _OF:
+        return name in _OF[table]
+    return not any(name in of for of in _OF.values()) and name.startswith("pg-") == (table == "postgres")
+
+
 def _lines(measurements: list[dict[str, Any]], columns: Columns) -> Iterator[str]:
     for measurement in measurements:
         yield f"| **{measurement['title']}** |{' |' * (len(columns) + 3)}"
         for row in measurement["rows"]:
-            yield _line(row, columns)
+            if any(_of(row, names) for names in columns):
+                yield _line(row, columns)
 
 
 def _line(row: dict[str, Any], columns: Columns) -> str:

@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from benchmarks import chart, figures, results, tables
+from benchmarks import chart, figures, locomo, results, tables
 
 FOUND = results.load()
 
@@ -55,3 +55,21 @@ def test_the_page_of_measurements_hides_no_missed_target():
 )
 def test_an_amount_is_short_and_names_its_unit(value, unit, shown):
     assert tables.amount(value, unit) == shown
+
+
+def test_what_a_search_finds_is_shown_as_a_share_and_floors_apart():
+    medians = {"text": 0.5, "hybrid": 0.75}
+    row = {"case": "all, at 5", "unit": "share", "base": None, "medians": medians, "ratios": medians}
+    floor = {"case": "min_score=0.10", "unit": "share", "base": None, "medians": {"lost": 0.1}, "ratios": {"lost": 0.1}}
+    found = {"measurements": {"recall": {"title": "Recall", "rows": [row, floor]}}}
+    assert tables.markdown(found, "recall").splitlines()[-1] == "| all, at 5 | 0.500 |  | 0.750 |  |  |  |  |"
+    assert tables.markdown(found, "floors").splitlines()[-1] == "| min_score=0.10 |  | 0.100 |  |  |  |"
+    assert len(tables.markdown(found).splitlines()) == 2
+
+
+@pytest.mark.parametrize(("given", "said"), [(None, "make bench-recall LOCOMO="), ("nowhere.json", "names no file")])
+def test_the_data_set_that_is_not_ours_is_skipped_with_a_sentence(monkeypatch, given, said):
+    monkeypatch.delenv("LOCOMO", raising=False)
+    if given:
+        monkeypatch.setenv("LOCOMO", given)
+    assert said in locomo.unavailable()
