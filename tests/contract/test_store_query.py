@@ -241,6 +241,13 @@ def test_another_model_is_refused_at_first_use_and_both_are_named(shared_url, em
         assert keys(store.search(("u",))) == ["k"]
 
 
+@pytest.mark.parametrize("given", [3, ["x"], "nobody:model", "openai:text-embedding-3-small"])
+def test_what_can_not_embed_is_refused_at_open(given, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(errors.ConfigurationError, match=r"index\['embed'\]"):
+        Memory.open("sqlite://", index={"embed": given, "dims": 3})
+
+
 def test_a_function_and_an_async_function_may_embed(url):
     async def embed(texts):
         return FakeEmbedder().embed_documents(texts)

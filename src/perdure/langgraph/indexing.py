@@ -92,10 +92,14 @@ def _embedder(given: object) -> Embeddings:
     if given == "local":
         found: Embeddings = importlib.import_module("perdure.langgraph.local").LocalEmbeddings()
         return found
+    if not isinstance(given, str | Embeddings) and not callable(given):
+        raise errors.ConfigurationError(
+            f"index['embed'] is an Embeddings, a function of texts, 'provider:model' or 'local', not {given!r}"
+        )
     try:
         return ensure_embeddings(given)  # type: ignore[arg-type]
-    except (ImportError, ValueError) as error:
-        raise errors.ConfigurationError(f"index['embed']: {error}") from error
+    except Exception as error:  # whatever a provider raises that lacks a package, a key or the model
+        raise errors.ConfigurationError(f"index['embed'] {given!r} can't be used: {error}") from error
 
 
 def _model(config: Mapping[str, Any], given: object, embedder: Embeddings) -> str:
