@@ -97,7 +97,7 @@ def _embedder(given: object) -> Embeddings:
             f"index['embed'] is an Embeddings, a function of texts, 'provider:model' or 'local', not {given!r}"
         )
     try:
-        return ensure_embeddings(given)  # type: ignore[arg-type]
+        return ensure_embeddings(given)
     except Exception as error:  # whatever a provider raises that lacks a package, a key or the model
         raise errors.ConfigurationError(f"index['embed'] {given!r} can't be used: {error}") from error
 
