@@ -33,6 +33,7 @@ HOT = {
     "thread_page": "threads_by_update (tenant=? AND (updated_at,thread)<(?,?))",
     "thread_page_of_subject": "threads_by_subject (tenant=? AND subject=? AND (updated_at,thread)<(?,?))",
     "item_get": "items_by_key (tenant=? AND namespace=? AND key=?)",
+    "items_get": "items_by_key (tenant=? AND namespace=? AND key=?)",
     "item_delete": "items_by_key (tenant=? AND namespace=? AND key=?)",
     "item_embedded": "items_by_key (tenant=? AND namespace=? AND key=?)",
     "item_vector_put": "items_by_key (tenant=? AND namespace=? AND key=?)",
@@ -45,7 +46,7 @@ HOT = {
 
 SORTED = {"checkpoint_ancestors"}
 """Those that may sort, a bounded number of rows."""
-LOOSE = {"chain", "CONSTANT ROW"}
+LOOSE = {"chain", "CONSTANT ROW", "j"}
 """What may be scanned: rows that the statement itself has made."""
 
 

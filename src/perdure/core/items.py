@@ -41,6 +41,8 @@ UNSAID: Final = 0
 SAID: Final = 1
 KEPT: Final = 2
 ABSENT: Final = 0
+_MANY = 4
+"""Items that are worth one statement for all."""
 _PAGE = 512
 _REFRESH_STEP = 1000
 
@@ -118,8 +120,13 @@ async def put(unit: Unit, draft: Draft) -> None:
 
 async def get(unit: Unit, keys: Sequence[tuple[str, str]]) -> list[list[Record]]:
     """Return for each namespace and key the item, in a list that is empty if there is none."""
-    asked = [("item_get", {"namespace": namespace, "key": key, "now": unit.now}) for namespace, key in keys]
-    return [[record(row) for row in rows] for rows in await unit.together(asked)]
+    if len(keys) < _MANY:
+        asked = [("item_get", {"namespace": namespace, "key": key, "now": unit.now}) for namespace, key in keys]
+        return [[record(row) for row in rows] for rows in await unit.together(asked)]
+    found: list[list[Record]] = [[] for _ in keys]
+    for at, *row in await unit.all("items_get", keys=json.dumps(keys), now=unit.now):
+        found[at].append(record(tuple(row)))
+    return found
 
 
 async def search(

@@ -189,7 +189,7 @@ def _search(setting: Setting, op: Search) -> Step:
     found = searching.sought(setting.codec, op, bounds, paths=setting.fields, indexed=setting.indexed)
 
     def finish(outcome: list[finding.Found]) -> list[SearchItem]:
-        return [stored.search_item(setting.codec, one, explain=found.explain) for one in outcome]
+        return [stored.search_item(setting.codec, one) for one in outcome]
 
     job = _newest(found) if found.text is None else _best(setting, found)
     return Step(job, finish, refresh=op.refresh_ttl, sought=found)

@@ -64,7 +64,6 @@ class Sought:
 
     text: str | None
     mode: scores.Mode
-    explain: bool
     ask: finding.Ask
     moment: int | None = None
 
@@ -107,9 +106,10 @@ def sought(codec: Codec, search: Search, bounds: tuple[int, int], *, paths: tupl
         offset=bounds[1],
         floor=_floor(options.get("min_score")),
         shown=_shown(options),
+        explain=_flag("explain", options.get("explain", False)),
     )
     moment = _moment(options.get("as_of"), text)
-    return Sought(text, mode, _flag("explain", options.get("explain", False)), ask, moment)
+    return Sought(text, mode, ask, moment)
 
 
 def _options(given: SearchOptions) -> SearchOptions:

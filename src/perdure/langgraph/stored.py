@@ -83,18 +83,18 @@ def item(codec: Codec, record: Record) -> Item:
     return found
 
 
-def search_item(codec: Codec, given: Found, *, explain: bool) -> SearchItem:
+def search_item(codec: Codec, given: Found) -> SearchItem:
     """Return what `search` returns."""
-    record, why = given.record, given.explanation
+    record = given.record
     found = SearchItem(
         namespace=record.namespace,
         key=record.key,
         value=value_of(codec, record),
         created_at=threads.moment(record.created_at),
         updated_at=threads.moment(record.updated_at),
-        score=None if why is None else why.score,
+        score=given.score,
     )
-    found.explanation = why if explain else None
+    found.explanation = given.explanation
     found.state = _state(record)
     return found
 

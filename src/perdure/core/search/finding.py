@@ -47,6 +47,7 @@ class Ask:
     offset: int = 0
     floor: float = -math.inf
     shown: int = 0
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Found:
     """An item, its score, and why it has it."""
 
     record: items.Record
+    score: float | None = None
     explanation: scores.Explanation | None = None
 
 
@@ -142,7 +144,11 @@ async def _met(unit: Unit, ask: Ask, ranking: scores.Scored, rows: list[int]) ->
 async def _records(unit: Unit, ask: Ask, ranking: scores.Scored, rows: list[int]) -> list[Found]:
     by_id = dict(zip(ranking.ids(rows), rows, strict=True))
     found = await unit.all("items_found", **_where(unit, ask, list(by_id)))
-    return [Found(items.record(row[1:]), ranking.explain(by_id[row[0]])) for row in found]
+    return [_found(ask, ranking, items.record(row[1:]), by_id[row[0]]) for row in found]
+
+
+def _found(ask: Ask, ranking: scores.Scored, record: items.Record, row: int) -> Found:
+    return Found(record, float(ranking.scores[row]), ranking.explain(row) if ask.explain else None)
 
 
 def _where(unit: Unit, ask: Ask, ids: list[int]) -> dict[str, object]:
