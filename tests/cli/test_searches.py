@@ -110,3 +110,20 @@ def test_an_embedder_may_be_named_by_the_environment(run, filled, url, app, monk
     assert run("items", "reindex", "--dims", "8", "--db", url).code == 0
     with Memory.open(url, index={"embed": FakeEmbedder(), "dims": 8}) as memory:
         assert len(memory.store.search((), query="dinner", mode="vector")) == 3
+
+
+def test_the_versions_of_an_item_are_shown_and_purged(run, memory, url):
+    memory.store.set_policy(("n",), history=True)
+    for number in range(3):
+        memory.store.put(("n",), "k", {"x": number}, confidence=0.5)
+    found = run("items", "history", "n", "k", "--db", url, "--json").data
+    assert [(one["version"], one["value"]) for one in found] == [(3, {"x": 2}), (2, {"x": 1}), (1, {"x": 0})]
+    assert (found[0]["replaced_at"], found[1]["replaced_at"]) == (None, found[0]["updated_at"])
+    assert found[0]["about"] == {"confidence": 0.5}
+    shown = run("items", "history", "n", "k", "--limit", "1", "--db", url).out
+    assert shown.splitlines()[1].split()[0] == "3"
+    assert "its versions are kept" in run("items", "rm", "n", "k", "--yes", "--db", url).out
+    assert len(run("items", "history", "n", "k", "--db", url, "--json").data) == 3
+    assert run("items", "rm", "n", "k", "--yes", "--db", url).code == 1
+    assert run("items", "rm", "n", "k", "--purge", "--yes", "--db", url, "--json").data["versions_kept"] is False
+    assert run("items", "history", "n", "k", "--db", url, "--json").json["error"]["code"] == "not_found"

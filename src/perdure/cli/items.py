@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ from perdure.cli.output import Misuse, Reply
 from perdure.cli.values import compact, plain
 from perdure.core import abouts, threads
 from perdure.langgraph.stored import Item, SearchItem
+from perdure.model import Version
 
 __all__ = ["Key", "Namespace", "app", "described", "namespace_of", "shown"]
 
@@ -133,19 +135,67 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is none of JSON's numbers")
 
 
-@command(app, "rm")
-def rm(run: Run, namespace: Namespace, key: Key, *, dry_run: DryRun = False, yes: Yes = False) -> Reply:
-    """Remove an item."""
+@command(app, "history")
+def history(
+    run: Run,
+    namespace: Namespace,
+    key: Key,
+    *,
+    limit: Annotated[int, typer.Option("--limit", help="How many versions to show.")] = threads.PAGE,
+) -> Reply:
+    """Show what an item is and was, as far as a policy of its namespace keeps history; the newest first."""
     labels = namespace_of(namespace)
     with run.memory() as (memory, _):
-        found = memory.store.get(labels, key, refresh_ttl=False)
-        if found is None:
+        found = memory.store.history(labels, key, limit=limit)
+    if not found:
+        raise _missing(labels, key)
+    rows = [
+        [str(one.version), _moment(one.updated_at), _moment(one.replaced_at), compact(plain(one.value))]
+        for one in found
+    ]
+    return Reply(list(map(_version, found)), output.table(["version", "from", "until", "value"], rows))
+
+
+def _version(one: Version) -> dict[str, Any]:
+    return {
+        "version": one.version,
+        "value": plain(one.value),
+        "about": plain(abouts.plain(one.about)),
+        "updated_at": one.updated_at.isoformat(),
+        "replaced_at": None if one.replaced_at is None else one.replaced_at.isoformat(),
+    }
+
+
+def _moment(when: datetime | None) -> str:
+    return "now" if when is None else str(when)[:19]
+
+
+@command(app, "rm")
+def rm(
+    run: Run,
+    namespace: Namespace,
+    key: Key,
+    *,
+    purge: Annotated[bool, typer.Option("--purge", help="Its kept versions too.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+) -> Reply:
+    """Remove an item. Versions that a policy keeps stay, unless --purge removes them too."""
+    labels = namespace_of(namespace)
+    with run.memory() as (memory, _):
+        store = memory.store
+        found, versions = store.get(labels, key, refresh_ttl=False), store.history(labels, key, limit=1)
+        if found is None and not (purge and versions):
             raise _missing(labels, key)
         if not dry_run:
             output.consent(f"Remove {shown(labels)} {key}, for good?", yes=yes, as_json=run.as_json)
-            memory.store.delete(labels, key)
+            store.delete(labels, key, purge=purge)
+            versions = store.history(labels, key, limit=1)
     said = "would be removed" if dry_run else "removed"
-    return Reply({"dry_run": dry_run, "removed": [described(found)]}, [text.inline(f"{said}: {shown(labels)} {key}")])
+    kept = "; its versions are kept, and --purge removes them" if versions and not (purge or dry_run) else ""
+    removed = [] if found is None else [described(found)]
+    data = {"dry_run": dry_run, "purge": purge, "removed": removed, "versions_kept": bool(kept)}
+    return Reply(data, [text.inline(f"{said}: {shown(labels)} {key}{kept}")])
 
 
 def _missing(labels: tuple[str, ...], key: str) -> errors.NotFoundError:
