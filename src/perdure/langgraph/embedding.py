@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ class Wanted:
     dims: int
     vectors: dict[str, Any]
     middle: Any = None
+    axis: Any = None
 
 
 async def agreed(style: Style, index: Index, tenant: str) -> int:
@@ -95,8 +96,8 @@ async def wanted(style: Style, index: Index, tenant: str, texts: Iterable[str], 
             if must:
                 raise
             _log.warning("a search goes by words only: %s", error)
-    middle = await _middle(style, index, tenant, number) if found else None
-    return Wanted(number, index.spec.dims, found, middle)
+    middle, axis = await _usual(style, index, tenant, number) if found else (None, None)
+    return Wanted(number, index.spec.dims, found, middle, axis)
 
 
 async def _query(style: Style, index: Index, text: str) -> Any:
@@ -107,17 +108,27 @@ async def _query(style: Style, index: Index, text: str) -> Any:
     return _unit(index.vectors([found], 1)[0])
 
 
-async def _middle(style: Style, index: Index, tenant: str, number: int) -> Any:
-    """Return what the embedder gives to any text; asked for once, and kept with the tenant's embedding."""
-    if index.middle is None:
+async def _usual(style: Style, index: Index, tenant: str, number: int) -> tuple[Any, Any]:
+    """Return what the embedder gives to any text, and the axis its languages lie along; none if it fails.
+
+    Asked for once, and kept with the tenant's embedding, one behind the other.
+    """
+    if index.middle is None or len(index.middle) != 2 * 4 * index.spec.dims:
         try:
-            made = await documents(style, index, embeddings.ABOUT_THIS_AND_THAT)
+            made = await documents(style, index, itertools.chain.from_iterable(embeddings.ABOUT_THIS_AND_THAT))
         except errors.EmbedderError:
-            return None
-        middle = array("f", np.mean([_unit(one) for one in made.values()], axis=0).astype("<f4").tobytes())
-        await style.write(tenant, lambda unit: embeddings.set_middle(unit, number, middle))
-        index.middle = middle.tobytes()
-    return np.frombuffer(index.middle, dtype="<f4")
+            return None, None
+        usual = array("f", np.concatenate(_middle_and_axis(made)).astype("<f4").tobytes())
+        await style.write(tenant, lambda unit: embeddings.set_middle(unit, number, usual))
+        index.middle = usual.tobytes()
+    middle, axis = np.frombuffer(index.middle, dtype="<f4").reshape(2, -1)
+    return middle, axis
+
+
+def _middle_and_axis(made: Mapping[str, Vector]) -> tuple[Any, Any]:
+    first, second = ([_unit(made[text]) for text in texts] for texts in embeddings.ABOUT_THIS_AND_THAT)
+    apart = np.mean(second, axis=0) - np.mean(first, axis=0)
+    return np.mean([*first, *second], axis=0), apart / (np.linalg.norm(apart) or 1)
 
 
 def _unit(vector: Vector) -> Any:

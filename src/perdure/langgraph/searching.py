@@ -77,7 +77,7 @@ class Sought:
         if wanted is None:
             return self.ask
         vector = wanted.vectors.get(self.text or "") if self.wants_vector else None
-        query = replace(self.ask.query, vector=vector, middle=wanted.middle)
+        query = replace(self.ask.query, vector=vector, middle=wanted.middle, axis=wanted.axis)
         return replace(self.ask, query=query, number=wanted.number, dims=wanted.dims)
 
 

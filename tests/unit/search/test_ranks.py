@@ -101,8 +101,22 @@ def test_closeness_is_the_cosine_seen_from_the_middle(count, seed):
     wanted = unit(random.normal(size=8) + 2)
     middle = ranks.centre(vectors.sum(axis=0), count)
     expected = unit(vectors - middle) @ unit(wanted - middle)
-    found = ranks.closeness(ranks.products(vectors, wanted), ranks.products(vectors, middle), wanted, middle)
-    assert found == pytest.approx(np.maximum(expected, 0))
+    assert close(vectors, wanted, middle, np.zeros(8)) == pytest.approx(np.maximum(expected, 0))
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_closeness_does_not_look_along_the_axis(count, seed):
+    random = np.random.default_rng(seed)
+    vectors, wanted = unit(random.normal(size=(count, 8)) + 2), unit(random.normal(size=8) + 2)
+    axis, middle = unit(random.normal(size=8)), ranks.centre(vectors.sum(axis=0), count)
+    flat = np.eye(8) - np.outer(axis, axis)
+    expected = unit((vectors - middle) @ flat) @ unit((wanted - middle) @ flat)
+    assert close(vectors, wanted, middle, axis) == pytest.approx(np.maximum(expected, 0))
+
+
+def close(vectors, wanted, middle, axis):
+    wanted, middle = ranks.without(wanted, axis), ranks.without(middle, axis)
+    return ranks.closeness(*(ranks.products(vectors, to) for to in (wanted, middle, axis)), wanted, middle)
 
 
 def unit(vectors):
@@ -114,9 +128,9 @@ def test_rows_that_all_say_the_same_have_a_closeness(count):
     vector = np.full(4, 0.5, dtype=np.float32)
     vectors = np.tile(vector, (count, 1))
     middle = ranks.centre(vectors.sum(axis=0), count, prior=vector)
-    close = ranks.closeness(ranks.products(vectors, vector), ranks.products(vectors, middle), vector, middle)
-    assert close.shape == (count,)
-    assert ((close >= 0) & (close <= 1)).all()
+    found = close(vectors, vector, middle, np.zeros(4))
+    assert found.shape == (count,)
+    assert ((found >= 0) & (found <= 1)).all()
 
 
 def test_the_middle_of_few_rows_is_near_the_embedders_own():

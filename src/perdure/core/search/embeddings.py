@@ -41,28 +41,32 @@ _LONGEST: Final = 255
 
 
 ABOUT_THIS_AND_THAT: Final = (
-    "The train leaves the station at seven in the morning.",
-    "She planted tomatoes and basil behind the house.",
-    "Our team lost the match by two goals last Sunday.",
-    "The meeting was moved to the larger room upstairs.",
-    "He prefers tea without sugar after dinner.",
-    "The invoice has to be paid within thirty days.",
-    "It rained all week, and the river rose.",
-    "My sister works as a nurse in a children's hospital.",
-    "The program stops with an error when the file is missing.",
-    "They painted the kitchen walls a pale yellow.",
-    "The museum is closed on Mondays and public holidays.",
-    "I would like to learn to play the violin one day.",
-    "The doctor told him to sleep more and worry less.",
-    "Two of the chairs are broken and need new legs.",
-    "The report compares prices in four countries.",
-    "Please send the parcel to my office address.",
-    "我们周末去爬山，天气很好。",
-    "他每天早上坐地铁上班。",
-    "这家餐厅的菜有点辣。",
-    "请把文件发到我的邮箱。",
+    (
+        "The train leaves the station at seven in the morning.",
+        "She planted tomatoes and basil behind the house.",
+        "Our team lost the match by two goals last Sunday.",
+        "The meeting was moved to the larger room upstairs.",
+        "He prefers tea without sugar after dinner.",
+        "The invoice has to be paid within thirty days.",
+        "It rained all week, and the river rose.",
+        "My sister works as a nurse in a children's hospital.",
+        "The program stops with an error when the file is missing.",
+        "They painted the kitchen walls a pale yellow.",
+        "The museum is closed on Mondays and public holidays.",
+        "I would like to learn to play the violin one day.",
+        "The doctor told him to sleep more and worry less.",
+        "Two of the chairs are broken and need new legs.",
+        "The report compares prices in four countries.",
+        "Please send the parcel to my office address.",
+    ),
+    (
+        "我们周末去爬山，天气很好。",
+        "他每天早上坐地铁上班。",
+        "这家餐厅的菜有点辣。",
+        "请把文件发到我的邮箱。",
+    ),
 )
-"""Sentences that have nothing in common, so that the mean of their vectors is what an embedder gives to any text."""
+"""Sentences that have nothing in common, by language: what an embedder gives to any text, and to any in a language."""
 
 
 class IncompleteError(Exception):
@@ -162,7 +166,7 @@ async def add(unit: Unit, number: int, spec: Spec, state: State) -> None:
 
 
 async def set_middle(unit: Unit, number: int, middle: array[float]) -> None:
-    """Record the mean of vectors of texts about this and that."""
+    """Record the mean of vectors of texts about this and that, and the axis that their languages lie along."""
     await unit.post("embedding_middle", number=number, middle=middle)
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "relevance",
     "share",
     "top",
+    "without",
 ]
 
 Id = TypeVar("Id", bound=Hashable)
@@ -114,14 +115,21 @@ def products(vectors: Floats, wanted: Floats) -> Doubles:
     return found
 
 
-def closeness(cosines: Doubles, along: Doubles, wanted: Floats, middle: Floats) -> Doubles:
+def without(vector: Floats, axis: Floats) -> Doubles:
+    """Return what a vector is apart from its part along an axis of length 1, or of 0: then there is none."""
+    rest: Doubles = vector - float(vector @ axis) * axis.astype(np.float64)
+    return rest
+
+
+def closeness(cosines: Doubles, along: Doubles, across: Doubles, wanted: Floats, middle: Floats) -> Doubles:
     """Return the cosine of each vector with the wanted one, seen from the middle; from 0 to 1, behind it is 0.
 
-    Vectors and the wanted one have length 1; `cosines` and `along` are their `products`.
+    The wanted one and the middle are `without` an axis, and so are the vectors here: `across` are their `products` with
+    it, `along` those with the middle, `cosines` those with the wanted one. All have length 1 as they were.
     """
     square, wanted_along = float(middle @ middle), float(wanted @ middle)
-    distances = np.maximum(1 - 2 * along + square, NEAREST)
-    distance = max(1 - 2 * wanted_along + square, NEAREST)
+    distances = np.maximum(1 - across**2 - 2 * along + square, NEAREST)
+    distance = max(float(wanted @ wanted) - 2 * wanted_along + square, NEAREST)
     return np.clip((cosines - along - wanted_along + square) / np.sqrt(distances * distance), 0.0, 1.0)
 
 

@@ -41,13 +41,14 @@ class Fusion(enum.StrEnum):
 class Query:
     """What is looked for: terms, a vector of length 1 (None: there is none), and what else counts.
 
-    `middle` is the embedder's own (see `ranks.centre`). `near`: the cosines of the nearest items, by id, where the
-    shelf has no vectors; `near_is_all`: no other item has one.
+    `middle` is the embedder's own (see `ranks.centre`), `axis` the one its languages lie along. `near`: the cosines
+    of the nearest items, by id, where the shelf has no vectors; `near_is_all`: no other item has one.
     """
 
     terms: tuple[str, ...]
     vector: Array | None = None
     middle: Array | None = None
+    axis: Array | None = None
     mode: Mode = Mode.HYBRID
     fusion: Fusion = Fusion.SCORES
     recency: float = 0.0
@@ -161,8 +162,9 @@ def _closeness(parts: Sequence[segments.Part], query: Query) -> tuple[Array, Arr
         return _near(parts, query, query.near)
     if query.mode is Mode.VECTOR:
         return _joined([_nearest(part, wanted) for part in parts], np.float64), np.full(rows, np.nan)
-    middle = ranks.centre(*_total(parts, len(wanted)), query.middle)
-    pairs = [_seen(part, wanted, middle) for part in parts]
+    axis = np.zeros(len(wanted)) if query.axis is None else query.axis
+    middle = ranks.without(ranks.centre(*_total(parts, len(wanted)), query.middle), axis)
+    pairs = [_seen(part, wanted, middle, axis) for part in parts]
     return _joined([pair[0] for pair in pairs], np.float64), _joined([pair[1] for pair in pairs], np.float64)
 
 
@@ -183,11 +185,12 @@ def _nearest(part: segments.Part, wanted: Array) -> Array:
     return _best(part, ranks.products(part.segment.vectors, wanted) if len(part.segment.owners) else None)
 
 
-def _seen(part: segments.Part, wanted: Array, middle: Array) -> tuple[Array, Array]:
+def _seen(part: segments.Part, wanted: Array, middle: Array, axis: Array) -> tuple[Array, Array]:
     if not len(part.segment.owners):
         return _best(part, None), _best(part, None)
-    cosines, along = (ranks.products(part.segment.vectors, to) for to in (wanted, middle))
-    return _best(part, cosines), _best(part, ranks.closeness(cosines, along, wanted, middle))
+    cosines, along, across = (ranks.products(part.segment.vectors, to) for to in (wanted, middle, axis))
+    rest = cosines - across * float(wanted @ axis)
+    return _best(part, cosines), _best(part, ranks.closeness(rest, along, across, ranks.without(wanted, axis), middle))
 
 
 def _total(parts: Sequence[segments.Part], dims: int) -> tuple[Array, int]:
