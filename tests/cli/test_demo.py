@@ -141,7 +141,7 @@ def test_a_server_needs_a_model_to_ask_for(run):
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        ("anthropic:claude-sonnet-4-5", "pip install langchain-anthropic"),
+        ("mistralai:mistral-large", "pip install langchain-mistralai"),
         ("nobody:x", "write provider:name"),
     ],
 )

@@ -113,7 +113,7 @@ def test_a_change_while_a_step_is_being_stored_is_not_taken_for_stored(memory, m
     calls = type(saver._calls)
     hooked = "_work" if moment == "before the commit" else "_keep"
     real = getattr(calls, hooked)
-    monkeypatch.setattr(calls, hooked, lambda self, *given: change() or real(self, *given))
+    monkeypatch.setattr(calls, hooked, lambda *given, **named: change() or real(*given, **named))
     first = put(saver, config(), {"messages": said})
     monkeypatch.setattr(calls, hooked, real)
     assert values_of(saver, first)["messages"][1].content == "1"

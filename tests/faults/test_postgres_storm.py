@@ -154,7 +154,7 @@ class SessionEngine(PostgresEngine):
                 link.connection.tenant = tenant
                 await asyncio.sleep(0.005)  # a round trip, before the server has heard of it
                 await link.connection.execute("SELECT set_config('perdure.tenant', %s, false)", [tenant])
-            return await work(PostgresTx(link, NOBODY, writes=False))
+            return await work(PostgresTx(link, NOBODY, writes=False, measures=False))
         finally:
             await pool.give(link)
 
