@@ -85,7 +85,7 @@ def everything(memory):
 
 @pytest.mark.parametrize("style", ["sync", "async"])
 def test_calls_made_again_after_lost_answers_have_happened_once(url, mine, style):
-    with Proxy(url) as proxy, Memory.open("sqlite://") as twin:
+    with Proxy(url) as proxy, Memory.open("sqlite://", sweep="off") as twin:
         with own.watched(mine, proxy.url, call_timeout=10, timeout=10) as memory:
             both = Both(memory, twin, proxy, style=style)
             drive(talk(both, "t", 12)) if style == "sync" else asyncio.run(talk(both, "t", 12))
