@@ -20,7 +20,7 @@ CREATE TABLE embeddings (
     fields text NOT NULL,                    -- the paths of the texts, JSON
     state text NOT NULL,
     created_at bigint NOT NULL,
-    middle real[],                           -- what any text is like, and how languages differ: see core/search/embeddings.py
+    middle real[],                           -- what any text is like, and how languages differ; see core.search.embeddings
     PRIMARY KEY (tenant, number)
 );
 

@@ -44,7 +44,7 @@ CREATE TABLE embeddings (
     fields TEXT NOT NULL,                    -- the paths of the texts, JSON
     state TEXT NOT NULL,
     created_at INTEGER NOT NULL,
-    middle BLOB,                             -- what any text is like, and how languages differ: see core/search/embeddings.py
+    middle BLOB,                             -- what any text is like, and how languages differ; see core.search.embeddings
     PRIMARY KEY (tenant, number)
 ) STRICT, WITHOUT ROWID;
 
