@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests import inside
 from tests.embedders import FakeEmbedder
 
 from perdure import Memory, errors
+from perdure.core.search import embeddings
 
 ABOUT = ("u",)
 
@@ -207,3 +210,37 @@ def test_the_background_can_do_so_with_an_async_function(shared_url):
         failing = False
         memory._rounds.turn()
         assert len(asyncio.run(memory.store.asearch(ABOUT, query="puppy", mode="vector"))) == 1
+
+
+def test_two_models_at_once_don_t_share_vectors(opened, monkeypatch):
+    old, _ = opened("a")
+    fill(old.store)
+    one, two = opened("b")[0], opened("c")[0]
+    both, add = threading.Barrier(2), embeddings.add
+
+    async def together(unit, *given):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(timeout=0.5)  # where a transaction lets another in
+        await add(unit, *given)
+
+    monkeypatch.setattr(embeddings, "add", together)
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(begun, memory) for memory in (one, two)]
+        kept = {chosen.result().number: chosen.result().spec for chosen in found}
+    assert sorted(spec.model for spec in kept.values()) == ["FakeEmbedder:b", "FakeEmbedder:c"]
+
+
+def test_a_run_that_another_model_has_overtaken_ends_with_an_error(opened):
+    old, _ = opened("a")
+    fill(old.store)
+    slow, fast = opened("b")[0], opened("c")[0]
+    with pytest.raises(errors.ConflictError, match="another model"):
+        slow.store.reindex(lambda done, total: fast.store.reindex())
+    assert states(old) == [("FakeEmbedder:c", "active")]
+    assert len(fast.store.search(ABOUT, query="dog", mode="vector", limit=50)) == 10
+
+
+def begun(memory):
+    """Return what a run that has just begun is to fill."""
+    calls = memory._calls
+    return calls.write(calls.tenant(), lambda unit: embeddings.target(unit, calls.index.spec))

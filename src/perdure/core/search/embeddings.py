@@ -38,6 +38,7 @@ PAGE: Final = 64
 DROPPED_AT_ONCE: Final = 1000
 _COSINE: Final = "cosine"
 _LONGEST: Final = 255
+_ATTEMPTS: Final = 5
 
 
 ABOUT_THIS_AND_THAT: Final = (
@@ -232,6 +233,14 @@ async def pending_tenants(unit: Unit) -> list[str]:
 
 async def target(unit: Unit, spec: Spec) -> Embedding:
     """Return the embedding to fill: the active one if it is of this model, else one that is building."""
+    for _ in range(_ATTEMPTS):
+        chosen = await _chosen(unit, spec)
+        if any((one.number, one.spec) == (chosen.number, spec) for one in await everyone(unit)):
+            return chosen  # and its number is not one that somebody else has taken meanwhile, for another model
+    raise _superseded()
+
+
+async def _chosen(unit: Unit, spec: Spec) -> Embedding:
     found = await everyone(unit)
     for one in found:
         if one.spec == spec and one.state is not State.RETIRED:
@@ -250,14 +259,27 @@ async def set_state(unit: Unit, number: int, state: State) -> None:
 
 
 async def switch(unit: Unit, number: int) -> None:
-    """Let searches use an embedding in place of the active one. Raises IncompleteError if an item lacks its vectors."""
+    """Let searches use an embedding in place of the active one.
+
+    Raises IncompleteError if an item lacks its vectors, ConflictError if another model's were begun meanwhile.
+    """
     found = await everyone(unit)
+    wanted = next((one for one in found if one.number == number and one.state is not State.RETIRED), None)
+    if wanted is None:
+        raise _superseded()
     for one in found:
         if one.state is State.ACTIVE and one.number != number:
             await unit.run("embedding_state", number=one.number, state=State.RETIRED.value)  # waits for writers
-    await _refuse_incomplete(unit, next(one for one in found if one.number == number))
+    await _refuse_incomplete(unit, wanted)
     await set_state(unit, number, State.ACTIVE)
     await unit.post("items_switched", number=number)
+
+
+def _superseded() -> errors.ConflictError:
+    return errors.ConflictError(
+        "vectors of another model were begun meanwhile, by somebody else, and take the place of these. Agree on one "
+        "model, and repeat with it"
+    )
 
 
 async def _refuse_incomplete(unit: Unit, embedding: Embedding) -> None:
