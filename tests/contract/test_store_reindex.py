@@ -235,7 +235,7 @@ def test_a_run_that_another_model_has_overtaken_ends_with_an_error(opened):
     fill(old.store)
     slow, fast = opened("b")[0], opened("c")[0]
     with pytest.raises(errors.ConflictError, match="another model"):
-        slow.store.reindex(lambda done, total: fast.store.reindex())
+        slow.store.reindex(lambda *_: fast.store.reindex())
     assert states(old) == [("FakeEmbedder:c", "active")]
     assert len(fast.store.search(ABOUT, query="dog", mode="vector", limit=50)) == 10
 

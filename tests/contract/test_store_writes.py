@@ -116,6 +116,11 @@ def test_one_unmet_condition_undoes_the_whole_batch(store):
     assert (found[0], found[1].value, found[2]) == (None, {"n": 2}, None)
 
 
+def test_puts_of_a_batch_tell_what_they_stored_in_the_order_given(store):
+    told = store.batch([Put(SPACE, key, {"key": key}, told=True) for key in "bca"])
+    assert [(item.key, item.value["key"]) for item in told] == [("b", "b"), ("c", "c"), ("a", "a")]
+
+
 def test_a_delete_may_require_a_version(store):
     store.put(SPACE, "k", {"n": 1})
     store.put(SPACE, "k", {"n": 2})

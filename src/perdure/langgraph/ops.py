@@ -100,9 +100,11 @@ class Plan(NamedTuple):
             if steps[0].job is None:
                 found += await items.get(unit, [step.key for step in steps])
                 continue
+            order = list(range(len(steps)))
             if steps[0].writes:  # in one order for all, so that two batches don't wait for each other's rows
-                steps.sort(key=lambda step: step.key)
-            found += [await step.job(unit) for step in steps if step.job is not None]
+                order.sort(key=lambda at: steps[at].key)
+            outcomes = {at: await job(unit) for at in order if (job := steps[at].job) is not None}
+            found += [outcomes[at] for at in range(len(steps))]
         return found
 
     def _refreshes(self, step: Step, record: items.Record) -> bool:
