@@ -202,6 +202,22 @@ def test_an_update_is_made_again_of_what_somebody_else_has_stored_meanwhile(memo
     assert seen == [1, 10]
 
 
+def test_an_update_is_not_made_of_an_item_that_another_has_taken_the_place_of(memory, store, clock):
+    store.put(SPACE, "k", {"n": 1})
+    seen = []
+
+    def slow(value):
+        if not seen:
+            clock.forward(1)
+            memory.store.delete(SPACE, "k")
+            clocks.clocked(memory, clock).store.put(SPACE, "k", {"n": 10})
+        seen.append(value["n"])
+        return {"n": value["n"] + 1}
+
+    assert store.update(SPACE, "k", slow).value == {"n": 11}
+    assert seen == [1, 10]
+
+
 def test_an_update_that_always_comes_too_late_ends_with_an_error_that_says_so(memory, store, monkeypatch):
     monkeypatch.setattr("perdure.core.changes.ATTEMPTS", 3)
     store.put(SPACE, "k", {"n": 1})

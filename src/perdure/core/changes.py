@@ -44,8 +44,12 @@ async def put(unit: Unit, draft: Draft) -> None:
     elif draft.if_version == ABSENT:
         if await add(unit, draft) is None:
             raise await _conflict(unit, draft.namespace, draft.key, ABSENT)
-    elif not await unit.run("item_change", if_version=draft.if_version, **draft.row(unit.now)):
+    elif not await unit.run("item_change", **_condition(draft), **draft.row(unit.now)):
         raise await _conflict(unit, draft.namespace, draft.key, draft.if_version)
+
+
+def _condition(draft: Draft) -> dict[str, object]:
+    return {"if_version": draft.if_version, "if_updated": draft.if_updated}
 
 
 async def add(unit: Unit, draft: Draft) -> Record | None:
@@ -88,7 +92,7 @@ async def advance(unit: Unit, namespace: str, key: str, make: Callable[[Whole | 
         whole = await read(unit, namespace, key, lock=True)
         draft = make(whole)
         if whole is not None:
-            await unit.post("item_change", if_version=whole.record.version, **draft.row(unit.now))
+            await unit.post("item_change", **_condition(draft), **draft.row(unit.now))
             return
         if await add(unit, draft) is not None:
             return

@@ -53,7 +53,8 @@ class Draft:
 
     `said`: who says when it ends: this put, by `ttl` or `expires_at`; a policy, or else `fallback`, a TTL; or the item
     that is changed. `fields`: the paths it is found by, JSON. `embedded`: PENDING if vectors are to follow.
-    `if_version`: only in the place of that version; ABSENT: only in no item's.
+    `if_version`: only in the place of that version; ABSENT: only in no item's. `if_updated`: and only if
+    that one was stored then.
     """
 
     namespace: str
@@ -70,6 +71,7 @@ class Draft:
     expires_at: int | None = None
     fallback: int | None = None
     if_version: int | None = None
+    if_updated: int | None = None
 
     @property
     def ends(self) -> bool:

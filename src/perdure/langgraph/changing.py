@@ -165,6 +165,7 @@ class _Change:
             ttl=KEPT if isinstance(self.ttl, NotProvided) else self.ttl,
             about=abouts.plain(whole.record.about),
             if_version=whole.record.version,
+            if_updated=whole.record.updated_at,
             told=True,
         )
 

@@ -54,7 +54,10 @@ class PutOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A put with all that ours may say; LangGraph's PutOp says less. `told`: its result is the item as it is then."""
+    """A put with all that ours may say; LangGraph's PutOp says less.
+
+    `told`: its result is the item as it is then. `if_updated`: with `if_version`, when that version was stored.
+    """
 
     namespace: tuple[str, ...]
     key: str
@@ -66,6 +69,7 @@ class Put:
     if_absent: bool = False
     expires_at: datetime | None = None
     told: bool = False
+    if_updated: int | None = None
 
     @classmethod
     def of(cls, op: PutOp) -> Put:
@@ -133,6 +137,7 @@ def draft(setting: Setting, put: Put, place: int) -> items.Draft:
         expires_at=end,
         fallback=moments.micros(setting.default_ttl),
         if_version=_condition(put),
+        if_updated=put.if_updated,
     )
 
 

@@ -34,7 +34,8 @@ ON CONFLICT (tenant, namespace, key) DO UPDATE SET
 WHERE items.expires_at <= :now
 RETURNING version, created_at, updated_at, expires_at, ttl;
 
--- :said = 2 leaves the end where it is.
+-- :said = 2 leaves the end where it is. :if_updated, where it isn't NULL, tells the item that was read from another one
+-- that was made in its place, and is at the same version by now.
 -- name: item_change
 UPDATE items SET
     subject = coalesce(:subject, subject),
@@ -57,7 +58,7 @@ FROM (
     ), :fallback), 0) END AS ttl
 ) ends
 WHERE tenant = :tenant AND namespace = :namespace AND key = :key
-    AND version = :if_version AND (expires_at IS NULL OR expires_at > :now);
+    AND version = :if_version AND updated_at = coalesce(:if_updated, updated_at) AND (expires_at IS NULL OR expires_at > :now);
 
 -- name: item_read
 SELECT fields, namespace, key, version, created_at, updated_at, expires_at, ttl, NULL, about, value FROM items
