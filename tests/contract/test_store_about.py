@@ -58,6 +58,7 @@ def test_a_value_of_the_same_words_stays_apart(store):
         ({"importance": True}, "importance"),
         ({"valid_from": dt.datetime(2026, 3, 4)}, "valid_from"),  # noqa: DTZ001 - that is what is refused
         ({"valid_from": NOON, "valid_to": NOON - dt.timedelta(1)}, "valid_to"),
+        ({"valid_to": dt.datetime.min.replace(tzinfo=dt.timezone(dt.timedelta(hours=5)))}, "valid_to"),
         ({"superseded_by": ""}, "superseded_by"),
         ({"quarantined": "yes"}, "quarantined"),
         ({"sort": "semantic"}, "kind"),

@@ -164,6 +164,7 @@ def test_policies_hold_for_every_memory_of_the_database_at_once(shared_url, styl
         (("a",), {"ttl": True}, errors.InvalidInputError),
         (("a",), {"ttl": "1"}, errors.InvalidInputError),
         (("a",), {"ttl": float("inf")}, errors.InvalidInputError),
+        (("a",), {"ttl": 10**400}, errors.InvalidInputError),
         (("a",), {"history": 1}, errors.InvalidInputError),
         (("a",), {"refresh_on_read": "no"}, errors.InvalidInputError),
     ],

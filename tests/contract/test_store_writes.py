@@ -287,6 +287,24 @@ def test_an_increment_that_makes_no_sense_is_refused(store, given, names):
     assert store.count() == 0
 
 
+@pytest.mark.parametrize(("kept", "by"), [(10**400, 0.5), (0.5, 10**400), (float("inf"), float("-inf"))])
+def test_a_sum_that_is_no_number_is_refused(store, kept, by):
+    store.put(SPACE, "k", {"value": kept})
+    with pytest.raises(errors.InvalidInputError, match="no number"):
+        store.increment(SPACE, "k", by=by)
+    assert store.get(SPACE, "k").value == {"value": kept}
+
+
+def test_whole_numbers_have_no_largest(store):
+    store.put(SPACE, "k", {"value": 10**400})
+    assert store.increment(SPACE, "k", by=-1, at_most=10**401) == 10**400 - 1
+
+
+def test_a_path_that_can_not_be_stored_is_refused(store):
+    with pytest.raises(errors.InvalidInputError, match="half of a character"):
+        store.put(SPACE, "k", {}, index=["\ud83d"])
+
+
 def test_a_bound_is_reached_and_not_passed(store):
     assert [store.increment(SPACE, "k", at_most=3) for _ in range(3)] == [1, 2, 3]
     with pytest.raises(errors.LimitReachedError, match="is 3, and 1 more would pass 3") as caught:

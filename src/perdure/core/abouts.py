@@ -69,7 +69,10 @@ def _share(name: str, value: object) -> float:
 def _moment(name: str, value: object) -> dt.datetime:
     if not isinstance(value, dt.datetime) or value.utcoffset() is None:
         raise errors.InvalidInputError(f"{name} is a datetime with a time zone, not {value!r}")
-    return value.astimezone(dt.UTC)
+    try:
+        return value.astimezone(dt.UTC)
+    except OverflowError:
+        raise errors.InvalidInputError(f"{name} is a datetime that exists in UTC too, not {value!r}") from None
 
 
 def _key(name: str, value: object) -> str:

@@ -198,7 +198,7 @@ class _Step:
                 f"field {self.field!r} of {where} is {type(number).__name__}, to which nothing can be added; "
                 "name a field that is a number"
             )
-        after: float = number + self.by
+        after = self._sum(number, where)
         bound = _passed(after, self.by, self.at_most, self.at_least)
         if bound is not None:
             raise errors.LimitReachedError(
@@ -207,9 +207,18 @@ class _Step:
             )
         return after
 
+    def _sum(self, number: Any, where: str) -> float:
+        try:
+            found: float = number + self.by
+        except OverflowError:  # an int that no float can hold
+            found = math.nan
+        if _is_number(found):
+            return found
+        raise errors.InvalidInputError(f"field {self.field!r} of {where} would be no number after this; it was left so")
+
 
 def _is_number(given: object) -> bool:
-    return isinstance(given, int | float) and not isinstance(given, bool) and not math.isnan(given)
+    return isinstance(given, int) and not isinstance(given, bool) or isinstance(given, float) and not math.isnan(given)
 
 
 def _passed(after: float, by: float, at_most: float | None, at_least: float | None) -> float | None:

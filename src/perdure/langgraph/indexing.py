@@ -130,4 +130,4 @@ def _fields(given: object) -> tuple[str, ...]:
         return texts.WHOLE
     if not isinstance(given, list | tuple) or not given or not all(isinstance(path, str) for path in given):
         raise errors.ConfigurationError("index['fields'] is a list of paths such as ['text', 'tags[*]'], or None")
-    return tuple(given)
+    return tuple(map(texts.check_path, given))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -27,7 +26,7 @@ def micros(minutes: object) -> int | None:
     """Return a TTL in microseconds. Raises InvalidInputError."""
     if minutes is None:
         return None
-    known = isinstance(minutes, int | float) and not isinstance(minutes, bool) and math.isfinite(minutes)
+    known = isinstance(minutes, int | float) and not isinstance(minutes, bool)
     if known and 0 < minutes <= LONGEST_TTL:  # type: ignore[operator]
         return max(1, round(minutes * _MINUTE))  # type: ignore[operator]
     raise errors.InvalidInputError(f"ttl is a number of minutes above 0, up to {LONGEST_TTL}, or None; not {minutes!r}")

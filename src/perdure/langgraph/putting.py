@@ -210,4 +210,6 @@ def _fields(index: object) -> str | None:
         return "[]"
     if not isinstance(index, list) or not all(isinstance(path, str) for path in index):
         raise errors.InvalidInputError("index is None, False or a list of field paths such as ['text', 'tags[*]']")
+    for path in index:
+        texts.check_path(path)
     return json.dumps(index, ensure_ascii=False)

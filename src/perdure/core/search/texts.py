@@ -13,14 +13,22 @@ from typing import Any, Final
 
 from langgraph.store.base import tokenize_path
 
+from perdure import errors
 from perdure.core import filters
 
-__all__ = ["WHOLE", "of", "read"]
+__all__ = ["WHOLE", "check_path", "of", "read"]
 
 Json = Any
 WHOLE: Final = ("$",)
 _READABLE: Final = ("$date", "$time", "$datetime", "$moment")
 _KEY: Final = "$key:"
+
+
+def check_path(path: str) -> str:
+    """Return a path that can be stored. Raises InvalidInputError."""
+    if not path.isascii() and path != path.encode("utf-8", "replace").decode():
+        raise errors.InvalidInputError(f"the field path {path!r} holds half of a character; leave it out")
+    return path
 
 
 def of(projection: str, fields: str | None, default: Sequence[str]) -> list[str]:
