@@ -68,6 +68,13 @@ def test_the_longest_prefix_that_says_something_wins_field_by_field(store, clock
     assert [minutes(store, clock, space) for space in spaces] == [1, 2, 2, None, None]
 
 
+def test_a_policy_may_be_said_again_as_it_was_listed(store):
+    store.set_policy(("a",), ttl=0, history=True)
+    (listed,) = store.policies()
+    store.set_policy(("b",), ttl=listed.ttl, refresh_on_read=listed.refresh_on_read, history=listed.history)
+    assert [policy.ttl for policy in store.policies()] == [0, 0]
+
+
 def test_a_prefix_ends_where_a_label_ends(store, clock):
     store.set_policy(("a",), ttl=2)
     store.set_policy(("%",), ttl=3)

@@ -218,7 +218,9 @@ class _Step:
 
 
 def _is_number(given: object) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool) or isinstance(given, float) and not math.isnan(given)
+    return (isinstance(given, int) and not isinstance(given, bool)) or (
+        isinstance(given, float) and not math.isnan(given)
+    )
 
 
 def _passed(after: float, by: float, at_most: float | None, at_least: float | None) -> float | None:

@@ -125,7 +125,7 @@ def _change(prefix: Labels, ttl: object, refresh: object, history: object) -> Ch
             raise errors.InvalidInputError(f"{name} is True, False or None, not {given[name]!r}")
     return Change(
         prefix=namespaces.check_path(prefix, "prefix of a policy"),
-        ttl=None if ttl is UNSET else 0 if type(ttl) is int and ttl == 0 else moments.micros(ttl),
+        ttl=None if ttl is UNSET else 0 if type(ttl) in {int, float} and ttl == 0 else moments.micros(ttl),
         refresh=_flag(refresh),
         history=_flag(history),
         said=frozenset(name for name, said in zip(("ttl", "refresh", "history"), given.values(), strict=True)
