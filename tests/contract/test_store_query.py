@@ -7,6 +7,7 @@ import math
 
 import pytest
 from langgraph.store.base import PutOp
+from tests import inside
 from tests.embedders import FakeEmbedder
 
 from perdure import Memory, errors
@@ -220,6 +221,44 @@ def test_a_failing_embedder_loses_nothing(store, embedder, caplog):
     assert "Miso" not in caplog.text
     embedder.failing = False
     assert keys(store.search(("u",), query="puppy", mode="vector")) == []
+
+
+STRANGE = {
+    "none": lambda _: None,
+    "nothing for a text": lambda texts: [None for _ in texts],
+    "words": lambda texts: [["a", "b", "c"] for _ in texts],
+    "too few": lambda _: [],
+    "lists of lists": lambda texts: [[[1.0], [2.0], [3.0]] for _ in texts],
+    "too large": lambda texts: [[1e300] * 3 for _ in texts],
+    "too large an int": lambda texts: [[10**400, 1, 1] for _ in texts],
+    "complex": lambda texts: [[1j, 1, 1] for _ in texts],
+}
+
+
+@pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE)
+def test_an_embedder_that_gives_something_strange_has_failed(url, styled, strange):
+    given = []
+
+    def embed(texts):
+        return strange(texts) if given else [[1.0, 2.0, 3.0] for _ in texts]
+
+    with Memory.open(url, index={"embed": embed, "dims": 3}) as memory:
+        given.append(strange)
+        store = styled(memory.store)
+        store.put(("u",), "k", {"text": "Miso"})
+        assert keys(store.search(("u",), query="Miso")) == ["k"]
+        with pytest.raises(errors.EmbedderError):
+            store.search(("u",), query="Miso", mode="vector")
+        given.clear()
+        assert store.embed_pending() == 1
+
+
+def test_vectors_may_come_one_by_one(url, styled):
+    with Memory.open(url, index={"embed": lambda texts: ([1.0, 2.0] for _ in texts), "dims": 2}) as memory:
+        store = styled(memory.store)
+        store.put(("u",), "k", {"text": "Miso"})
+        assert memory.store.embed_pending() == 0
+        assert inside.rows(memory, "SELECT count(*) FROM item_vectors") == [(1,)]
 
 
 def test_an_index_of_other_dimensions_is_refused_at_open(url):

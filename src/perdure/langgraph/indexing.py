@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 import logging
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import ensure_embeddings
 from langgraph.store.base.embed import EmbeddingsLambda
@@ -74,18 +75,27 @@ class Index:
                 f"{length}; say index={{'dims': {length}, …}}, or name another embedder"
             )
 
-    def vectors(self, found: Sequence[Sequence[float]], count: int) -> list[Vector]:
+    def vectors(self, found: Iterable[Sequence[float]], count: int) -> list[Vector]:
         """Return what an embedder has made, checked. Raises ConfigurationError or EmbedderError."""
-        if len(found) != count:
-            raise errors.EmbedderError(f"the embedder {self.spec.model} gave {len(found)} vectors for {count} texts")
-        return [self._vector(one) for one in found]
+        try:
+            with np.errstate(over="ignore"):
+                made = [np.asarray(one, dtype="<f4") for one in found]
+        except (TypeError, ValueError, OverflowError):
+            raise self._strange("something that is no list of lists of numbers") from None
+        if len(made) != count:
+            raise self._strange(f"{len(made)} vectors for {count} texts")
+        return [self._vector(one) for one in made]
 
-    def _vector(self, given: Sequence[float]) -> Vector:
-        self._refuse(len(given))
-        made = np.asarray(given, dtype="<f4")
+    def _vector(self, made: npt.NDArray[Any]) -> Vector:
+        if made.ndim != 1:
+            raise self._strange("something that is no list of lists of numbers")
+        self._refuse(len(made))
         if not np.isfinite(made).all():
-            raise errors.EmbedderError(f"the embedder {self.spec.model} gave a vector that holds NaN or infinity")
+            raise self._strange("a vector that holds NaN or infinity")
         return array("f", made.tobytes())
+
+    def _strange(self, given: str) -> errors.EmbedderError:
+        return errors.EmbedderError(f"the embedder {self.spec.model} gave {given}")
 
 
 def _embedder(given: object) -> Embeddings:
