@@ -54,6 +54,11 @@ def test_an_item_may_have_an_end(run, memory, url):
     assert run("items", "put", "n", "k", "{}", "--ttl", "60", "--db", url).code == 0
     assert memory.engine._connection.execute("SELECT ttl FROM items").get == 3_600_000_000
     assert run("items", "put", "n", "k", "{}", "--ttl", "0", "--db", url).code == 1
+    assert run("items", "put", "n", "k", "{}", "--db", url).code == 0
+    assert memory.store.get(("n",), "k").expires_at is None
+    memory.store.set_policy(("n",), ttl=5)
+    assert run("items", "put", "n", "k", "{}", "--db", url).code == 0
+    assert memory.engine._connection.execute("SELECT ttl FROM items").get == 300_000_000
 
 
 @pytest.mark.parametrize("value", ["{", "[1]", "1", '"text"', '{"x": NaN}'])

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import typer
+from langgraph.store.base import NOT_PROVIDED
 from langgraph.store.base import Item as BaseItem
 
 from perdure import errors
@@ -115,7 +116,7 @@ def put(
     """Store an item, in the place of the one with its key."""
     labels, read = namespace_of(namespace), _object(sys.stdin.read() if value == "-" else value)
     with run.memory() as (memory, _):
-        memory.store.put(labels, key, read, ttl=ttl)
+        memory.store.put(labels, key, read, ttl=NOT_PROVIDED if ttl is None else ttl)
         found = memory.store.get(labels, key, refresh_ttl=False)
     data = described(found) if found else {"namespace": list(labels), "key": key, "value": read}
     return Reply(data, [text.inline(f"stored: {shown(labels)} {key}")])
