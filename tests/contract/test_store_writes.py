@@ -116,6 +116,14 @@ def test_one_unmet_condition_undoes_the_whole_batch(store):
     assert (found[0], found[1].value, found[2]) == (None, {"n": 2}, None)
 
 
+@pytest.mark.parametrize("options", [{"if_absent": True}, {"kind": "semantic"}, {"bogus": 1}])
+def test_a_put_of_none_takes_nothing_that_means_nothing_for_a_removal(store, options):
+    store.put(SPACE, "k", {"n": 1})
+    with pytest.raises(errors.InvalidInputError, match=next(iter(options))):
+        store.put(SPACE, "k", None, **options)
+    assert value(store) == {"n": 1}
+
+
 def test_puts_of_a_batch_tell_what_they_stored_in_the_order_given(store):
     told = store.batch([Put(SPACE, key, {"key": key}, told=True) for key in "bca"])
     assert [(item.key, item.value["key"]) for item in told] == [("b", "b"), ("c", "c"), ("a", "a")]

@@ -20,6 +20,7 @@ from langgraph.store.base import (
     SearchItem,
 )
 
+from perdure import errors
 from perdure.core import items, namespaces
 from perdure.engine import drive
 from perdure.langgraph.arranging import Arranging
@@ -217,6 +218,8 @@ class Store(Changing, Keeping, Arranging, Reindexing, Running, BaseStore):
         options: PutOptions,
     ) -> Delete | Put:
         if value is None:
+            if unmeant := sorted(set(options) - {"if_version"}):
+                raise errors.InvalidInputError(f"a put of None removes the item, for which {unmeant[0]} means nothing")
             return Delete(namespace, key, options.get("if_version"))
         return Put(namespace, key, value, index, ttl).saying(options)
 
