@@ -53,9 +53,6 @@ ON CONFLICT (tenant, item, number, place) DO UPDATE SET vector = excluded.vector
 SELECT id, namespace, key, fields, projection FROM items
 WHERE tenant = :tenant AND embedded IS NULL AND id > :after ORDER BY id LIMIT :limit;
 
--- name: items_pending_count
-SELECT count(*) FROM items WHERE tenant = :tenant AND embedded IS NULL;
-
 -- name: items_pending_tenants
 SELECT DISTINCT tenant FROM items WHERE embedded IS NULL ORDER BY tenant;
 
