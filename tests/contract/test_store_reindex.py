@@ -244,3 +244,45 @@ def begun(memory):
     """Return what a run that has just begun is to fill."""
     calls = memory._calls
     return calls.write(calls.tenant(), lambda unit: embeddings.target(unit, calls.index.spec))
+
+
+class Refusing(FakeEmbedder):
+    """A fake that refuses some texts, whoever asks."""
+
+    def embed_documents(self, texts):
+        if any("refused" in text for text in texts):
+            raise ValueError("too long")
+        return super().embed_documents(texts)
+
+
+def test_a_text_that_the_embedder_refuses_holds_up_no_other(shared_url):
+    embedder = Refusing()
+    with Memory.open(shared_url, index={"embed": embedder, "dims": 8}) as memory:
+        memory.store.put(ABOUT, "odd", {"text": "refused"})
+        embedder.failing = True
+        fill(memory.store, 5)
+        embedder.failing = False
+        assert memory.store.embed_pending() == 5
+        assert len(memory.store.search(ABOUT, query="puppy", mode="vector")) == 5
+        with pytest.raises(errors.EmbedderError, match=r"'odd' in \('u',\).*index=False"):
+            memory.store.reindex()
+        memory.store.put(ABOUT, "odd", {"text": "refused"}, index=False)
+        assert memory.store.reindex().embedded == 0
+
+
+def test_an_item_that_is_counted_up_keeps_its_vectors(opened, styled):
+    memory, _ = opened("a")
+    memory.store.put(ABOUT, "k", {"text": "my dog", "seen": 0})
+    styled(memory.store).increment(ABOUT, "k", "seen")
+    assert keys(memory.store.search(ABOUT, query="puppy", mode="vector")) == ["k"]
+    styled(memory.store).increment(ABOUT, "counter")
+    memory._rounds.turn()
+    assert memory.store.embed_pending() == 0
+
+
+def test_an_embedder_that_changes_its_mind_on_dimensions_loses_no_item(opened):
+    memory, embedder = opened("a")
+    memory.store.put(ABOUT, "k", {"text": "dog"})
+    embedder.dims = 5
+    memory.store.put(ABOUT, "later", {"text": "cat"})
+    assert keys(memory.store.search(ABOUT, query="cat", mode="text")) == ["later"]

@@ -200,6 +200,7 @@ async def _prepared(unit: Unit, source: tuple[str, ...], target: tuple[str, ...]
             f"{source!r} and {target!r} are one within the other; go by way of a third namespace"
         )
     low, high = span(source)
+    await unit.all("namespace_hold", low=low, high=high)
     deepest = max((len(labels) for labels in await counts(unit, source, max_depth=None)), default=0)
     if deepest - len(source) + len(target) > DEEPEST:
         raise errors.InvalidNamespaceError(f"namespaces would have more than {DEEPEST} labels below {target!r}")

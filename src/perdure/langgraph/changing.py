@@ -12,9 +12,10 @@ from typing import Any, Final, TypedDict, Unpack, cast
 from langgraph.store.base import NOT_PROVIDED, NotProvided
 
 from perdure import errors
-from perdure.core import abouts, changes, namespaces
+from perdure.core import abouts, changes, items, namespaces
 from perdure.core.changes import Whole
 from perdure.core.items import Draft
+from perdure.core.search.embeddings import Job
 from perdure.engine import drive
 from perdure.langgraph import putting, stored
 from perdure.langgraph.putting import KEPT, Put, Setting
@@ -89,6 +90,8 @@ class Changing(Running):
         return await self._incremented(Awaiting(self._calls), namespace, key, _Step.of(field, by, bounds))
 
     async def _updated(self, style: Style, change: _Change, fn: Function) -> Item:
+        if not callable(fn):
+            raise errors.InvalidInputError(f"fn is a function of the item's value, not {fn!r}")
         tenant, setting = self._setting()
         packed = change.packed
         async with style.turn((tenant, packed + change.key)):
@@ -109,19 +112,23 @@ class Changing(Running):
     async def _incremented(self, style: Style, namespace: Labels, key: str, step: _Step) -> float:
         tenant, setting = self._setting()
         change = _Change(namespace, key, {}, NOT_PROVIDED)
-        numbers: list[float] = []
+        made: list[tuple[float, dict[str, Any], Draft]] = []
 
         def make(whole: Whole | None) -> Draft:
             value = change.value(setting, whole)
             number = value[step.field] = step.taken(value.get(step.field, 0), f"item {key!r} in {namespace!r}")
-            numbers.append(number)
-            return putting.draft(setting, change.put(whole, value), 0)
+            made.append((number, value, putting.draft(setting, change.put(whole, value), 0)))
+            return made[-1][2]
 
         packed = change.packed
         async with style.lane((tenant, packed + key)):
             await style.write(tenant, lambda unit: changes.advance(unit, packed, key, make))
-        self._calls.notice(tenant, changes=1, urgent=False)
-        return numbers[-1]
+        number, value, draft = made[-1]
+        waits = draft.embedded is items.PENDING
+        self._calls.notice(tenant, changes=1, urgent=waits)
+        if waits and any(isinstance(part, str) for part in value.values()):  # of a mere counter it can wait
+            await self._embed(style, tenant, [Job(packed, key, draft.fields, draft.projection)])
+        return number
 
 
 @dataclass(frozen=True, slots=True)

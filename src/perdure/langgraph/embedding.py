@@ -16,10 +16,12 @@ from perdure.core.search import embeddings
 from perdure.langgraph.indexing import Index, Vector
 from perdure.langgraph.styles import Style
 
-__all__ = ["Wanted", "agreed", "embed", "vectors_of", "wanted"]
+__all__ = ["Wanted", "agreed", "embed", "one_by_one", "vectors_of", "wanted"]
 
 _log = logging.getLogger(__name__)
 _AT_ONCE = 64
+_REFUSED = 3
+"""Items that an embedder refuses before it is taken for one that fails altogether."""
 """Texts that an embedder is given at once."""
 
 
@@ -53,10 +55,10 @@ async def embed(style: Style, index: Index, tenant: str, jobs: Sequence[embeddin
     number = await agreed(style, index, tenant)
     try:
         found = await vectors_of(style, index, jobs)
-    except errors.EmbedderError as error:
+        kept = await style.write(tenant, lambda unit: embeddings.keep_all(unit, number, found))
+    except (errors.EmbedderError, errors.ConfigurationError, errors.DatabaseError) as error:
         _log.warning("%d items are stored and wait for their vectors: %s", len(jobs), error)
         return 0
-    kept = await style.write(tenant, lambda unit: embeddings.keep_all(unit, number, found))
     if kept < len(jobs):
         index.agreed.pop(tenant, None)  # another text came first, or another model
     return kept
@@ -69,6 +71,25 @@ async def vectors_of(
     texts = [job.texts(index.spec) for job in jobs]
     made = await documents(style, index, itertools.chain.from_iterable(texts))
     return [(job, [made[text] for text in some]) for job, some in zip(jobs, texts, strict=True)]
+
+
+async def one_by_one(
+    style: Style, index: Index, jobs: Sequence[embeddings.Job]
+) -> tuple[list[tuple[embeddings.Job, list[Vector]]], list[embeddings.Job]]:
+    """Return the vectors of the items that have some, and the others: one text may be what an embedder refuses.
+
+    Raises EmbedderError if it refuses the first few.
+    """
+    made: list[tuple[embeddings.Job, list[Vector]]] = []
+    refused: list[embeddings.Job] = []
+    for job in jobs:
+        try:
+            made += await vectors_of(style, index, [job])
+        except errors.EmbedderError:
+            refused.append(job)
+            if not made and len(refused) >= _REFUSED:
+                raise
+    return made, refused
 
 
 async def documents(style: Style, index: Index, given: Iterable[str]) -> dict[str, Vector]:

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from typing import Final
 
 from perdure import errors
+from perdure.core import namespaces
 from perdure.core.search import embeddings
 from perdure.engine import drive
 from perdure.langgraph import embedding
 from perdure.langgraph.calls import Calls
 from perdure.langgraph.configs import ambient
-from perdure.langgraph.indexing import Index
+from perdure.langgraph.indexing import Index, Vector
 from perdure.langgraph.styles import Awaiting, Blocking, Style
 from perdure.model import Reindexed
 
@@ -24,6 +25,7 @@ __all__ = ["Progress", "Reindexing"]
 
 _log = logging.getLogger(__name__)
 _PASSES: Final = 20
+Ready = list[tuple[embeddings.Job, list[Vector]]]
 Progress = Callable[[int, int], None]
 """Told how many items have been looked at, and of how many."""
 
@@ -91,28 +93,54 @@ class Reindexing:
 
 
 async def _follow(style: Style, index: Index, tenant: str) -> int:
+    number = await embedding.agreed(style, index, tenant)
     made = after = 0
     while jobs := await style.read(tenant, functools.partial(embeddings.pending, after=after)):
-        kept = await embedding.embed(style, index, tenant, jobs)
-        if not kept:
-            break  # the embedder fails
-        made, after = made + kept, jobs[-1].id
+        try:
+            ready, refused = await _ready(style, index, jobs)
+        except errors.EmbedderError:
+            break  # it fails still
+        if refused:
+            _log.warning("the embedder %s refuses the texts of %d items", index.spec.model, len(refused))
+        made += await style.write(tenant, functools.partial(embeddings.keep_all, number=number, made=ready))
+        after = jobs[-1].id
     return made
 
 
 async def _fill(style: Style, index: Index, tenant: str, found: embeddings.Embedding, progress: Progress | None) -> int:
-    """Make the vectors of all items that lack them; return of how many."""
+    """Make the vectors of all items that lack them; return of how many. Raises EmbedderError if it refuses some."""
     building = found.state is embeddings.State.BUILDING
     total = await style.read(tenant, functools.partial(embeddings.missing_count, number=found.number))
     made = after = done = 0
+    lacking: list[embeddings.Job] = []
     while jobs := await style.read(tenant, functools.partial(embeddings.missing, number=found.number, after=after)):
-        ready = await embedding.vectors_of(style, index, [job for job in jobs if job.texts(index.spec)])
+        ready, refused = await _ready(style, index, [job for job in jobs if job.texts(index.spec)])
         keep = functools.partial(embeddings.keep_all, number=found.number, made=ready, building=building)
         made += await style.write(tenant, keep)
+        lacking += refused
         after, done = jobs[-1].id, done + len(jobs)
         if progress is not None:
             progress(min(done, total), total)
+    if lacking:
+        raise _refusal(index, lacking)
     return made
+
+
+async def _ready(style: Style, index: Index, jobs: list[embeddings.Job]) -> tuple[Ready, list[embeddings.Job]]:
+    """Return the vectors of items, and the items that the embedder refuses. Raises EmbedderError if it fails."""
+    try:
+        return await embedding.vectors_of(style, index, jobs), []
+    except errors.EmbedderError:
+        return await embedding.one_by_one(style, index, jobs)
+
+
+def _refusal(index: Index, lacking: list[embeddings.Job]) -> errors.EmbedderError:
+    first = lacking[0]
+    return errors.EmbedderError(
+        f"the embedder {index.spec.model} refuses the texts of {len(lacking)} items, the first of them "
+        f"{first.key!r} in {namespaces.unpack(first.namespace)!r}; shorten them, or store them with index=False, and "
+        "repeat. What was made is kept"
+    )
 
 
 async def _switched(style: Style, tenant: str, number: int) -> bool:
