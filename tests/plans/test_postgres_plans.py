@@ -60,7 +60,6 @@ HOT = {
     "versions_sweep": ("item_versions_by_expiry", "tenant expires_at"),
     "changes_trim": ("item_changes_pkey", "tenant tx n"),
     "items_of": ("items_by_id", "tenant id"),
-    "items_get": ("items_pkey", "tenant namespace key"),
     "items_candidates": ("items_by_id", "tenant id"),
     "items_matching": ("items_by_id", "tenant id"),
     "items_sweep": ("items_by_expiry", "tenant expires_at"),
@@ -77,7 +76,6 @@ HOT = {
 """Name: an index that the plan uses, and the columns by which it is entered."""
 
 SORTED = {
-    "items_get",
     "checkpoint_ancestors", "checkpoint_anywhere", "entry_range", "items_of", "run_threads",
     "items_candidates", "items_matching",
     "items_to_shelve", "items_living", "items_found", "item_vectors_of", "embeddings_all",
@@ -105,7 +103,6 @@ GIVEN = {
     "id": b"\7" * 16,
     "parent": 5,
     "ids": "[5, 7]",
-    "keys": '[["\x1fnamespace-7\x1f", "key-7"]]'.replace("\x1f", "\\u001f"),
     "space": "",
     "ns": 0,
     "name": "name-7",

@@ -122,7 +122,7 @@ async def put(unit: Unit, draft: Draft) -> None:
 
 async def get(unit: Unit, keys: Sequence[tuple[str, str]]) -> list[list[Record]]:
     """Return for each namespace and key the item, in a list that is empty if there is none."""
-    if len(keys) < _MANY:
+    if unit.distant or len(keys) < _MANY:  # a pipeline of them is one round trip, and each surely goes by its key
         asked = [("item_get", {"namespace": namespace, "key": key, "now": unit.now}) for namespace, key in keys]
         return [[record(row) for row in rows] for rows in await unit.together(asked)]
     found: list[list[Record]] = [[] for _ in keys]

@@ -22,21 +22,3 @@ DELETE FROM items WHERE tenant = :tenant AND ctid = ANY (ARRAY(
     SELECT ctid FROM items WHERE tenant = :tenant AND expires_at <= :now
     ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED
 ));
-
--- Those at the places in :keys, a JSON list of namespaces with keys; each with its number in the list.
--- name: items_get
-SELECT
-    j.place - 1, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.ttl,
-    CASE WHEN i.ttl IS NULL THEN NULL ELSE (
-        SELECT p.refresh FROM item_policies p
-        WHERE p.tenant = :tenant AND p.refresh IS NOT NULL AND p.namespace <= i.namespace
-            AND starts_with(i.namespace, p.namespace)
-        ORDER BY p.namespace DESC LIMIT 1
-    ) END,
-    i.about, i.value
-FROM jsonb_array_elements(:keys::jsonb) WITH ORDINALITY j (name, place)
-CROSS JOIN LATERAL (
-    SELECT namespace, key, version, created_at, updated_at, expires_at, ttl, about, value FROM items
-    WHERE tenant = :tenant AND namespace = j.name ->> 0 AND key = j.name ->> 1
-        AND (expires_at IS NULL OR expires_at > :now) LIMIT 1
-) i;
