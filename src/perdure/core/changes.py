@@ -42,8 +42,7 @@ async def put(unit: Unit, draft: Draft) -> None:
     if draft.if_version is None:
         await items.put(unit, draft)
     elif draft.if_version == ABSENT:
-        if await add(unit, draft) is None:
-            raise await _conflict(unit, draft.namespace, draft.key, ABSENT)
+        await _added(unit, draft)
     elif not await unit.run("item_change", **_condition(draft), **draft.row(unit.now)):
         raise await _conflict(unit, draft.namespace, draft.key, draft.if_version)
 
@@ -72,13 +71,17 @@ async def add(unit: Unit, draft: Draft) -> Record | None:
     )
 
 
+async def _added(unit: Unit, draft: Draft) -> Record:
+    added = await add(unit, draft)
+    if added is None:
+        raise await _conflict(unit, draft.namespace, draft.key, ABSENT)
+    return added
+
+
 async def replace(unit: Unit, draft: Draft) -> Record:
     """Do what `put` does, and return the item as it is then."""
     if draft.if_version == ABSENT:
-        added = await add(unit, draft)
-        if added is None:
-            raise await _conflict(unit, draft.namespace, draft.key, ABSENT)
-        return added
+        return await _added(unit, draft)
     await put(unit, draft)
     whole = await read(unit, draft.namespace, draft.key)
     if whole is None:

@@ -20,9 +20,9 @@ __all__ = ["Wanted", "agreed", "embed", "one_by_one", "vectors_of", "wanted"]
 
 _log = logging.getLogger(__name__)
 _AT_ONCE = 64
+"""Texts that an embedder is given at once."""
 _REFUSED = 3
 """Items that an embedder refuses before it is taken for one that fails altogether."""
-"""Texts that an embedder is given at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,8 +22,9 @@ __all__ = ["Ask", "Found", "OutdatedIndexError", "find"]
 _FIRST: Final = 32
 _PAGE: Final = 500
 _NEAREST: Final = 1000
-_MORE: Final = 10
 """Items that are ranked by their vectors where there are too many to keep."""
+_MORE: Final = 10
+"""How many times as many are ranked where these were not enough."""
 
 
 class OutdatedIndexError(Exception):
