@@ -1,0 +1,29 @@
+"""Conversations: lists of messages that every provider takes, their parts, and what of them fits a budget.
+
+Everything here works on a list and returns another one; messages are never changed.
+"""
+
+from perdure.core.conversations.counting import Counter, approximate
+from perdure.core.conversations.fitting import Budget, Fitted, Keep, Oversize, fit
+from perdure.core.conversations.groups import Conversation, Group, Turn, groups, split
+from perdure.core.conversations.repairs import repair
+from perdure.core.conversations.rules import Problem, Rule, validate
+
+__all__ = [
+    "Budget",
+    "Conversation",
+    "Counter",
+    "Fitted",
+    "Group",
+    "Keep",
+    "Oversize",
+    "Problem",
+    "Rule",
+    "Turn",
+    "approximate",
+    "fit",
+    "groups",
+    "repair",
+    "split",
+    "validate",
+]

@@ -1,0 +1,102 @@
+"""Groups and turns: the parts of a conversation that may be kept or left out as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.messages import BaseMessage
+
+from perdure.core.conversations import marks
+from perdure.core.conversations.calls import role
+from perdure.core.conversations.repairs import repair
+
+__all__ = ["Conversation", "Group", "Turn", "groups", "split"]
+
+_HEAD = {"summary", "profile"}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Messages that stay together: a message, or an AI message with the results of its calls."""
+
+    messages: tuple[BaseMessage, ...]
+
+    @property
+    def role(self) -> str:
+        """What its first message counts as: ``system``, ``human`` or ``ai``."""
+        return role(self.messages[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A human message and what came after it. `opening` also holds memories that were put before it."""
+
+    opening: tuple[BaseMessage, ...]
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        """All its messages."""
+        return [*self.opening, *flat(self.groups)]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A valid conversation. `head`: system messages, then a profile and a summary, which belong to no turn."""
+
+    head: tuple[BaseMessage, ...] = ()
+    turns: tuple[Turn, ...] = ()
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        """All its messages, in the order in which a model should see them."""
+        return [*self.head, *(message for turn in self.turns for message in turn.messages)]
+
+
+def flat(given: Iterable[Group]) -> list[BaseMessage]:
+    """Return the messages of groups."""
+    return [message for group in given for message in group.messages]
+
+
+def groups(messages: Iterable[BaseMessage]) -> list[Group]:
+    """Return the groups of a conversation, repaired if it has to be."""
+    found: list[list[BaseMessage]] = []
+    for message in repair(messages):
+        if role(message) == "tool":
+            found[-1].append(message)
+        else:
+            found.append([message])
+    return [Group(tuple(group)) for group in found]
+
+
+@dataclass(slots=True)
+class _Open:
+    opening: list[BaseMessage]
+    groups: list[Group] = field(default_factory=list)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it holds only memories, which belong to the human message that comes next."""
+        return not self.groups and marks.kind_of(self.opening[-1]) == "memories"
+
+
+def split(messages: Iterable[BaseMessage]) -> Conversation:
+    """Return a conversation's parts, repaired if it has to be."""
+    head: list[BaseMessage] = []
+    turns: list[_Open] = []
+    for group in groups(messages):
+        first = group.messages[0]
+        if group.role == "system" or (group.role == "human" and marks.kind_of(first) in _HEAD):
+            head.append(first)
+        elif group.role == "ai":
+            turns[-1].groups.append(group) if turns else turns.append(_Open([], [group]))
+        elif turns and turns[-1].waits:
+            turns[-1].opening.append(first)
+        else:
+            turns.append(_Open([first]))
+    return Conversation(tuple(head), _closed(turns))
+
+
+def _closed(turns: Sequence[_Open]) -> tuple[Turn, ...]:
+    return tuple(Turn(tuple(turn.opening), tuple(turn.groups)) for turn in turns)

@@ -1,0 +1,40 @@
+"""Marks: what tells a message that Perdure put before the model from one that somebody said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
+
+from langchain_core.messages import BaseMessage, HumanMessage
+
+__all__ = ["Kind", "kind_of", "mark_of", "marked", "said"]
+
+Kind = Literal["memories", "profile", "summary", "start", "repaired", "cleared"]
+"""Recalled items; fixed preferences; a summary; the stand-in for a first human message; the result that a call never
+got; a reference in place of a tool's result."""
+
+Message = TypeVar("Message", bound=BaseMessage)
+_KEY = "perdure"
+
+
+def said(text: str, kind: Kind, **facts: Any) -> HumanMessage:
+    """Return a human message that nobody said, so that every provider takes what it holds as data."""
+    return marked(HumanMessage(text), kind, **facts)
+
+
+def marked(message: Message, kind: Kind, **facts: Any) -> Message:
+    """Return a copy of a message with a mark; `facts` are ids and sizes, never content."""
+    mark = {_KEY: {"kind": kind, **facts}}
+    return message.model_copy(update={"response_metadata": {**message.response_metadata, **mark}})
+
+
+def mark_of(message: BaseMessage) -> Mapping[str, Any]:
+    """Return a message's mark; nothing if it has none."""
+    found = message.response_metadata.get(_KEY) if message.response_metadata else None
+    return found if isinstance(found, dict) else {}
+
+
+def kind_of(message: BaseMessage) -> str | None:
+    """Return what a message was put there as; None: somebody said it."""
+    kind = mark_of(message).get("kind")
+    return kind if isinstance(kind, str) else None

@@ -1,0 +1,79 @@
+"""Requests: what the parts of this package do to a model's request, and what they tell each other about it.
+
+A part hands its notes on in the request's state, which only middleware sees: those further in can read what those
+further out have done, and the ledger records it. Notes hold ids and sizes, never content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from langchain.agents.middleware import AgentState, ModelRequest
+from langchain_core.messages import AnyMessage, BaseMessage, SystemMessage
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.tools import BaseTool
+from langgraph.config import get_config
+
+from perdure.core.conversations import Counter
+
+__all__ = ["Note", "Tools", "asked_in", "fixed", "noted", "notes", "shown", "thread_of", "told"]
+
+Note = dict[str, Any]
+_NOTES = "perdure_notes"
+
+
+def noted(request: ModelRequest[Any], part: str, **facts: Any) -> ModelRequest[Any]:
+    """Return the request with a note of a part's for those further in."""
+    state = {**request.state, _NOTES: [*notes(request), {"part": part, **facts}]}
+    return request.override(state=cast("AgentState[Any]", state))
+
+
+def notes(request: ModelRequest[Any], part: str | None = None) -> list[Note]:
+    """Return what the parts further out have noted; only those of one part, if it is named."""
+    found = cast("dict[str, Any]", request.state).get(_NOTES) or []
+    return [note for note in found if part in {None, note["part"]}]
+
+
+def shown(request: ModelRequest[Any], messages: Sequence[BaseMessage]) -> ModelRequest[Any]:
+    """Return the request with other messages; the state stays as it is."""
+    return request.override(messages=cast("list[AnyMessage]", [*messages]))
+
+
+def asked_in(request: ModelRequest[Any]) -> list[BaseMessage]:
+    """Return the messages that the state holds, whatever other middleware has made of them."""
+    return list(request.state["messages"])
+
+
+def told(request: ModelRequest[Any], event: str, **facts: Any) -> None:
+    """Say in the run's custom stream what a part has done: ``{"perdure": event, …}``, with ids and sizes only."""
+    write: Callable[[Any], None] | None = getattr(request.runtime, "stream_writer", None)
+    if write is not None:
+        write({"perdure": event, **facts})
+
+
+def thread_of() -> str | None:
+    """Return the id of the thread that is being run; None outside of one."""
+    named = get_config().get("configurable", {}).get("thread_id")
+    return None if named is None else str(named)
+
+
+class Tools:
+    """Counts what the tools of a request take, once for each set of tools."""
+
+    def __init__(self) -> None:
+        self._last: tuple[list[BaseTool | dict[str, Any]], int] = ([], 0)
+
+    def count(self, tools: Sequence[BaseTool | dict[str, Any]]) -> int:
+        """Return how many tokens the schemas of tools take, approximately."""
+        known, tokens = self._last
+        if len(known) != len(tools) or any(one is not other for one, other in zip(known, tools, strict=True)):
+            tokens = count_tokens_approximately([], tools=[*tools])
+            self._last = ([*tools], tokens)
+        return tokens
+
+
+def fixed(request: ModelRequest[Any], count: Counter, tools: Tools) -> int:
+    """Return how many tokens a request takes beside its messages: system prompt and tools."""
+    system: list[SystemMessage] = [request.system_message] if request.system_message else []
+    return (count(system) if system else 0) + tools.count(request.tools)
