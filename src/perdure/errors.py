@@ -14,7 +14,8 @@
     │   ├── InvalidLimitError
     │   ├── InvalidCursorError
     │   ├── InvalidFilterError
-    │   └── InvalidNamespaceError
+    │   ├── InvalidNamespaceError
+    │   └── InvalidConversationError  a list of messages that no provider would take
     ├── UnsupportedValueError         (also a TypeError) a value that would not come back equal
     ├── StoredValueError              what the database holds can't be turned into a value
     │   ├── CorruptValueError
@@ -63,6 +64,7 @@ __all__ = [
     "EmbeddingModelError",
     "FencedError",
     "ForeignDatabaseError",
+    "InvalidConversationError",
     "InvalidCursorError",
     "InvalidFilterError",
     "InvalidIdError",
@@ -174,6 +176,12 @@ class InvalidNamespaceError(InvalidInputError):
     """A namespace or one of its labels has a form that is not allowed."""
 
     code = "invalid_namespace"
+
+
+class InvalidConversationError(InvalidInputError):
+    """A list of messages would be left in a form that providers refuse: a tool call without its result, say."""
+
+    code = "invalid_conversation"
 
 
 class UnsupportedValueError(PerdureError, TypeError):
