@@ -1,5 +1,39 @@
 """Middleware for `create_agent`: what of a conversation, and of memory, reaches the model.
 
-The parts change a request, not the state, unless they say so. The first in `middleware=[…]` is the outermost, so the
-order is: `Profile` and `Recall`, then `Compaction`, `ClearToolResults`, `ContextBudget`, and `Ledger` last.
+The parts change a request, not the state, unless they say so. The first in ``middleware=[…]`` is the outermost, so
+the order is: `Profile` and `Recall`, then `Compaction`, `ClearToolResults`, `ContextBudget`, and `Ledger` last.
 """
+
+from perdure.core.conversations import (
+    Group,
+    Problem,
+    approximate,
+    clear_tool_results,
+    groups,
+    remove,
+    remove_all,
+    repair,
+    replace,
+    replace_all,
+    validate,
+)
+from perdure.middleware.budgets import ContextBudget
+from perdure.middleware.compaction import Compaction
+from perdure.middleware.ledger import Ledger
+
+__all__ = [
+    "Compaction",
+    "ContextBudget",
+    "Group",
+    "Ledger",
+    "Problem",
+    "approximate",
+    "clear_tool_results",
+    "groups",
+    "remove",
+    "remove_all",
+    "repair",
+    "replace",
+    "replace_all",
+    "validate",
+]

@@ -11,7 +11,7 @@ from perdure.core.conversations import Budget, Counter, Fitted, Keep, Oversize
 from perdure.middleware import requests
 from perdure.middleware.shaping import Request, Shaping
 
-__all__ = ["ContextBudget"]
+__all__ = ["ContextBudget", "limit_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class ContextBudget(Shaping):
     def shaped(self, request: Request) -> Request:
         """Return the request with the part of its messages that fits."""
         limits = self._limits
-        tokens = limits.tokens or _limit_of(request.model)
+        tokens = limits.tokens or limit_of(request.model)
         fixed = requests.fixed(request, self._count, self._tools)
         budget = Budget(tokens, limits.turns, limits.keep, limits.oversize, fixed)
         fitted = conversations.fit(request.messages, budget, count=self._count)
@@ -78,7 +78,7 @@ def _facts(fitted: Fitted, budget: Budget) -> dict[str, Any]:
     }
 
 
-def _limit_of(model: Any) -> int | None:
+def limit_of(model: Any) -> int | None:
     """Return how many tokens a model says it takes."""
     found = (getattr(model, "profile", None) or {}).get("max_input_tokens")
     return found if isinstance(found, int) and found > 0 else None

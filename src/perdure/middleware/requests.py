@@ -15,6 +15,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 
+from perdure.core import conversations
 from perdure.core.conversations import Counter
 
 __all__ = ["Note", "Tools", "asked_in", "fixed", "noted", "notes", "shown", "thread_of", "told"]
@@ -36,8 +37,8 @@ def notes(request: ModelRequest[Any], part: str | None = None) -> list[Note]:
 
 
 def shown(request: ModelRequest[Any], messages: Sequence[BaseMessage]) -> ModelRequest[Any]:
-    """Return the request with other messages; the state stays as it is."""
-    return request.override(messages=cast("list[AnyMessage]", [*messages]))
+    """Return the request with other messages, repaired if they have to be; the state stays as it is."""
+    return request.override(messages=cast("list[AnyMessage]", conversations.repair(messages)))
 
 
 def asked_in(request: ModelRequest[Any]) -> list[BaseMessage]:

@@ -3,6 +3,7 @@
 Everything here works on a list and returns another one; messages are never changed.
 """
 
+from perdure.core.conversations.calls import role
 from perdure.core.conversations.clearing import clear_tool_results
 from perdure.core.conversations.counting import Counter, approximate
 from perdure.core.conversations.edits import remove, remove_all, replace, replace_all
@@ -31,6 +32,7 @@ __all__ = [
     "repair",
     "replace",
     "replace_all",
+    "role",
     "split",
     "validate",
 ]

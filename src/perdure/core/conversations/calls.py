@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,6 +25,7 @@ _CLASSES: tuple[tuple[type[BaseMessage] | tuple[type[BaseMessage], ...], Role], 
     ((ToolMessage, FunctionMessage), "tool"),
     (SystemMessage, "system"),
 )
+_ROLES: dict[type[BaseMessage], Role] = {}
 _NAMED: dict[str, Role] = {
     "user": "human",
     "human": "human",
@@ -47,23 +48,29 @@ class Call:
 
 def role(message: BaseMessage) -> Role:
     """Return what a message counts as; `none`: it has no place in a conversation, as `RemoveMessage`."""
-    for classes, found in _CLASSES:
-        if isinstance(message, classes):
-            return found
-    return _NAMED.get(message.role.lower(), "human") if isinstance(message, ChatMessage) else "none"
+    kind = type(message)
+    if kind not in _ROLES:
+        _ROLES[kind] = next((found for classes, found in _CLASSES if issubclass(kind, classes)), "none")
+    if isinstance(message, ChatMessage):
+        return _NAMED.get(message.role.lower(), "human")
+    return _ROLES[kind]
 
 
-def calls(message: BaseMessage) -> Iterator[Call]:
-    """Yield the calls that a message makes. An invalid one is sent to the model too, so it needs a result as well."""
+def calls(message: BaseMessage) -> Sequence[Call]:
+    """Return the calls that a message makes. An invalid one is sent to the model too, so it needs a result as well."""
     if not isinstance(message, AIMessage):
-        return
-    for call in message.tool_calls:
-        yield Call(call.get("id"), call["name"])
-    for wrong in message.invalid_tool_calls:
-        yield Call(wrong.get("id"), wrong.get("name") or "unknown", wrong.get("error") or "unreadable arguments")
+        return ()
     function = message.additional_kwargs.get("function_call")
+    if not message.tool_calls and not message.invalid_tool_calls and not function:
+        return ()
+    found = [Call(call.get("id"), call["name"]) for call in message.tool_calls]
+    found += [
+        Call(wrong.get("id"), wrong.get("name") or "unknown", wrong.get("error") or "unreadable arguments")
+        for wrong in message.invalid_tool_calls
+    ]
     if isinstance(function, dict) and not message.tool_calls:
-        yield Call(f"{_FUNCTION}{function.get('name')}", str(function.get("name")))
+        found.append(Call(f"{_FUNCTION}{function.get('name')}", str(function.get("name"))))
+    return found
 
 
 def answered(message: BaseMessage) -> str | None:

@@ -52,17 +52,16 @@ def validate(messages: Iterable[BaseMessage], *, unfinished: bool = False) -> li
     started = False
     for at, message in enumerate(messages):
         kind = role(message)
-        answers = answered(message)
-        if kind == "tool" and answers in open_calls:
+        answers = answered(message) if kind == "tool" else None
+        if answers is not None and answers in open_calls:
             del open_calls[answers]
             continue
         found += open_calls.values()
-        open_calls = {}
-        wrong = _misplaced(kind, started=started)
-        if wrong:
+        if wrong := _misplaced(kind, started=started):
             found.append(Problem(wrong, at, message.id, answers))
-        found += _misnamed(at, message)
-        open_calls = {call.id: Problem("missing", at, message.id, call.id) for call in calls(message) if call.id}
+        made = calls(message) if kind == "ai" else ()
+        found += _misnamed(at, message, made) if made else ()
+        open_calls = {call.id: Problem("missing", at, message.id, call.id) for call in made if call.id}
         started = started or kind in {"human", "ai"}
     return found if unfinished else [*found, *open_calls.values()]
 
@@ -77,9 +76,8 @@ def _misplaced(kind: str, *, started: bool) -> Rule | None:
     return "start" if kind == "ai" and not started else None
 
 
-def _misnamed(at: int, message: BaseMessage) -> Iterator[Problem]:
+def _misnamed(at: int, message: BaseMessage, made: Iterable[Call]) -> Iterator[Problem]:
     seen: set[str] = set()
-    made: Iterator[Call] = calls(message)
     for call in made:
         if not call.id:
             yield Problem("id", at, message.id)

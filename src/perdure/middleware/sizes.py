@@ -1,0 +1,83 @@
+"""Sizes: LangChain's ways to say how large a conversation may become, and how much of it stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from langchain.agents.middleware.summarization import ContextSize, TriggerClause
+
+from perdure import errors
+from perdure.core.conversations import Counter, Group
+
+__all__ = ["Keep", "Trigger", "check_keep", "clauses", "kept", "met"]
+
+Trigger = ContextSize | TriggerClause | list[ContextSize | TriggerClause]
+"""LangChain's triggers, as `SummarizationMiddleware` takes them: one size; sizes that must all be reached, as a
+dictionary; or a list of which any is enough."""
+
+Keep = ContextSize | tuple[Literal["turns"], int]
+"""How much stays as it was said: messages, tokens, a fraction of what the model takes, or human turns."""
+
+_KINDS = ("tokens", "messages", "fraction")
+
+
+def clauses(trigger: Trigger) -> list[dict[str, float]]:
+    """Return a trigger as clauses of which one must be met. Raises ConfigurationError."""
+    given = trigger if isinstance(trigger, list) else [trigger]
+    found = [dict(one) if isinstance(one, Mapping) else dict([one]) for one in given if _is_form(one)]
+    if len(found) != len(given) or not all(found):
+        raise errors.ConfigurationError(
+            f'trigger is ("tokens", 4000), {{"tokens": 4000, "messages": 10}} or a list of such, not {trigger!r}'
+        )
+    for clause in found:
+        for kind, size in clause.items():
+            _check("trigger", kind, size, _KINDS)
+    return found  # type: ignore[return-value] # the numbers were checked just now
+
+
+def _is_form(one: object) -> bool:
+    return isinstance(one, Mapping) or (isinstance(one, tuple) and len(one) == 2)
+
+
+def check_keep(keep: Keep) -> None:
+    """Refuse what says no size. Raises ConfigurationError."""
+    if not _is_form(keep) or isinstance(keep, Mapping):
+        raise errors.ConfigurationError(f'keep is ("messages", 20), ("turns", 3) or the like, not {keep!r}')
+    kind, size = keep
+    _check("keep", kind, size, (*_KINDS, "turns"))
+
+
+def _check(what: str, kind: object, size: object, kinds: Sequence[str]) -> None:
+    if kind not in kinds:
+        raise errors.ConfigurationError(f"{what} counts {', '.join(kinds)}; not {kind!r}")
+    fraction = kind == "fraction"
+    allowed = (int, float) if fraction else (int,)
+    number = float(str(size)) if type(size) in allowed else 0
+    if number <= 0 or (fraction and number > 1):
+        raise errors.ConfigurationError(
+            f"{what}: {kind} is a {'number above 0, up to 1' if fraction else 'whole number from 1'}, not {size!r}"
+        )
+
+
+def met(found: Sequence[Mapping[str, float]], sizes: Callable[[str], float]) -> bool:
+    """Return whether all sizes of one clause are reached; `sizes` says how large something is."""
+    return any(all(sizes(kind) >= least for kind, least in clause.items()) for clause in found)
+
+
+def kept(groups: Sequence[Group], keep: Any, count: Counter) -> int:
+    """Return how many groups at the end stay: as many as `keep` has room for, and one in every case."""
+    kind, room = keep
+    stays = 0
+    for group in reversed(groups):
+        room -= {
+            "turns": lambda group=group: int(group.role == "human"),
+            "messages": lambda group=group: len(group.messages),
+            "tokens": lambda group=group: count(group.messages),
+        }[kind]()
+        if room < 0 and stays:
+            break
+        stays += 1
+        if kind == "turns" and room == 0 and group.role == "human":
+            break
+    return stays
