@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perdure.cli import text
 from perdure.cli.values import compact, plain
+from perdure.core import text
 
 __all__ = ["is_conversation", "message_lines", "summary", "transcript"]
 

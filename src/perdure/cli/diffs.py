@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from perdure.cli import text
 from perdure.cli.conversation import is_conversation, is_message, summary
 from perdure.cli.values import compact
+from perdure.core import text
 
 __all__ = ["Change", "between", "lines"]
 

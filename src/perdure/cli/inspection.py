@@ -6,9 +6,10 @@ import dataclasses
 from datetime import UTC, datetime
 from typing import Any
 
-from perdure.cli import output, text, totals
+from perdure.cli import output, totals
 from perdure.cli.commands import Run
 from perdure.cli.output import Line, Reply
+from perdure.core import text
 from perdure.engine.figures import Figures, Migration, Table
 
 __all__ = ["inspect"]

@@ -12,11 +12,11 @@ from langgraph.store.base import NOT_PROVIDED
 from langgraph.store.base import Item as BaseItem
 
 from perdure import errors
-from perdure.cli import output, text
+from perdure.cli import output
 from perdure.cli.commands import DryRun, Run, Yes, command
 from perdure.cli.output import Misuse, Reply
 from perdure.cli.values import compact, plain
-from perdure.core import abouts, threads
+from perdure.core import abouts, text, threads
 from perdure.langgraph.stored import Item, SearchItem
 from perdure.model import Version
 

@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from perdure import errors, moving
-from perdure.cli import loading, output, text
+from perdure.cli import loading, output
 from perdure.cli.commands import Run, command
 from perdure.cli.output import Line, Reply
+from perdure.core import text
 from perdure.engine import urls
 
 __all__ = ["add"]

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli import output, text
+from perdure.cli import output
 from perdure.cli.commands import DryRun, Run, Yes, command
 from perdure.cli.items import namespace_of, shown
 from perdure.cli.output import Line, Reply
+from perdure.core import text
 
 __all__ = ["add"]
 

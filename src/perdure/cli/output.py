@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.text import Text
 
-from perdure.cli import text
+from perdure.core import text
 from perdure.errors import PerdureError
 
 __all__ = ["Line", "Misuse", "Reply", "consent", "emit", "envelope", "fail", "note", "progress", "size", "table"]

@@ -10,12 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from perdure import errors
-from perdure.cli import indexes, output, text
+from perdure.cli import indexes, output
 from perdure.cli.commands import Run, command
 from perdure.cli.indexes import Dims, Embed, Fields
 from perdure.cli.items import Namespace, described, namespace_of, shown
 from perdure.cli.output import Line, Misuse, Reply
 from perdure.cli.values import compact, plain
+from perdure.core import text
 from perdure.core.search import embeddings
 from perdure.langgraph.stored import SearchItem
 from perdure.memory import Memory

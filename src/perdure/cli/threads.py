@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from perdure import errors
-from perdure.cli import conversation, diffs, output, states, text
+from perdure.cli import conversation, diffs, output, states
 from perdure.cli.commands import DryRun, Run, Yes, command
 from perdure.cli.output import Line, Reply
 from perdure.cli.values import compact, plain
+from perdure.core import text
 from perdure.core import threads as core
 from perdure.model import Thread
 

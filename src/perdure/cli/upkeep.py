@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from perdure import errors, settings
-from perdure.cli import inspection, output, text, threads, totals
+from perdure.cli import inspection, output, threads, totals
 from perdure.cli.commands import Run, command
 from perdure.cli.output import Line, Reply
+from perdure.core import text
 from perdure.engine import Finding, engines, migrate, roles, statements, urls
 from perdure.memory import Memory
 

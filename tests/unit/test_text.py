@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.cli import text
+from perdure.core import text
 
 HIDDEN = {
     "zero width": "\u200b\u200c\u200d\u2060\ufeff",

@@ -1,4 +1,4 @@
-"""Safe text: what was stored, shown so that it can neither hide nor act in a terminal."""
+"""Safe text: what was stored, shown so that it can neither hide nor act in a terminal or before a model."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import unicodedata
 __all__ = ["block", "inline", "json_safe"]
 
 _UNSEEN_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-# Invisible, though of other categories: joiners, fillers, variation selectors (but the one of emoji), all of plane 14.
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0e\uffa0\U000e0000-\U000e0fff]")
+# Invisible, though of other categories: joiners, fillers, variation selectors (but the one of emoji), all of plane 14;
+# and the two that no XML holds.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0e\uffa0\ufffe\uffff\U000e0000-\U000e0fff]"
+)
 
 
 def inline(text: str) -> str:
