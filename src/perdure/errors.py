@@ -11,6 +11,7 @@
     ├── InvalidInputError             (also a ValueError) refused before anything is written
     │   ├── InvalidIdError            thread, tenant, subject or checkpoint id
     │   ├── MissingThreadIdError
+    │   ├── MissingContextError       the run's context doesn't say whose items are meant
     │   ├── InvalidLimitError
     │   ├── InvalidCursorError
     │   ├── InvalidFilterError
@@ -73,6 +74,7 @@ __all__ = [
     "InvalidNamespaceError",
     "InvalidUrlError",
     "LimitReachedError",
+    "MissingContextError",
     "MissingThreadIdError",
     "NewerSchemaError",
     "NotAvailableError",
@@ -152,6 +154,16 @@ class MissingThreadIdError(InvalidInputError):
     """A config names no thread."""
 
     code = "missing_thread_id"
+
+
+class MissingContextError(InvalidInputError):
+    """A run's context, or its config, doesn't say whose items a part works on. `field` is what it lacks."""
+
+    code = "missing_context"
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class InvalidLimitError(InvalidInputError):

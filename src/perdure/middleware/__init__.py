@@ -20,6 +20,8 @@ from perdure.core.conversations import (
 from perdure.middleware.budgets import ContextBudget
 from perdure.middleware.compaction import Compaction
 from perdure.middleware.ledger import Ledger
+from perdure.middleware.profile import Profile
+from perdure.middleware.recall import Recall
 
 __all__ = [
     "Compaction",
@@ -27,6 +29,8 @@ __all__ = [
     "Group",
     "Ledger",
     "Problem",
+    "Profile",
+    "Recall",
     "approximate",
     "clear_tool_results",
     "groups",
