@@ -21,7 +21,9 @@
     ├── StoredValueError              what the database holds can't be turned into a value
     │   ├── CorruptValueError
     │   ├── RefusedValueError         what a database to import from holds is never loaded: a pickle
-    │   └── UnknownTypeError          a type this process has not registered
+    │   ├── UnknownTypeError          a type this process has not registered
+    │   ├── StateVersionError         a state of a version that this memory was not opened for
+    │   └── StateMigrationError       a migration of the state failed
     ├── NotFoundError
     ├── EmbedderError                 the embedder failed, or gave what is no vector
     ├── ConflictError
@@ -84,6 +86,8 @@ __all__ = [
     "PoolExhaustedError",
     "PrivilegeError",
     "RefusedValueError",
+    "StateMigrationError",
+    "StateVersionError",
     "StoredValueError",
     "UnknownTypeError",
     "UnsafeRoleError",
@@ -241,6 +245,27 @@ class UnknownTypeError(StoredValueError):
         super().__init__(message)
         self.tag = tag
         self.path = path
+
+
+class StateVersionError(StoredValueError):
+    """A thread's state has another version than the memory was opened for, and no migrations lead from there.
+
+    `stored` is its version, `opened` the `schema_version` of the memory.
+    """
+
+    code = "state_version"
+    status = 409
+
+    def __init__(self, message: str, *, stored: int = 1, opened: int = 1) -> None:
+        super().__init__(message)
+        self.stored = stored
+        self.opened = opened
+
+
+class StateMigrationError(StoredValueError):
+    """A function of `migrations` raised, or gave something that is no state; nothing was written."""
+
+    code = "state_migration"
 
 
 class EmbedderError(PerdureError):

@@ -14,6 +14,7 @@ from perdure import errors
 from perdure.core.codec import Codec, types_of
 from perdure.core.entries import Caches
 from perdure.core.search import embeddings
+from perdure.core.shapes import Migrations, Shape
 from perdure.engine import Engine, engines
 from perdure.engine.rounds import Rounds
 from perdure.langgraph.calls import Calls
@@ -58,7 +59,7 @@ class Memory:
         schema: str | None = None,
         pool: Mapping[str, Any] | None = None,
         schema_version: int = 1,
-        migrations: Mapping[int, Any] | None = None,
+        migrations: Migrations | None = None,
         create: bool = True,
         sweep: str = "auto",
     ) -> Memory:
@@ -69,6 +70,8 @@ class Memory:
         ``tenants="required"`` makes a call that names none an error. `types` are classes that states
         and items may hold; see also `register`. `index` is LangGraph's `IndexConfig`: ``embed`` (an
         embedder, a function, ``"provider:model"`` or ``"local"``), ``dims`` and ``fields``.
+        `schema_version` is the version of the graph's state that this program works with, and ``migrations[n]`` a
+        function from the state's values of version n to those of version n+1, for threads that hold older ones.
         `sweep` is ``"auto"``: a process that changes items removes what has expired, in the background, about once
         a minute; or ``"off"``, where ``perdure sweep`` or `store.sweep` is called regularly.
         `create=False` refuses a database that was not set up.
@@ -78,13 +81,14 @@ class Memory:
         _choose("tenants", tenants, _TENANTS)
         _choose("conflicts", conflicts, _CONFLICTS)
         _choose("sweep", sweep, _SWEEPS)
-        _refuse_later(conflicts=conflicts, schema_version=schema_version, migrations=migrations)
+        _refuse_later(conflicts=conflicts)
+        shape = Shape.of(schema_version, migrations)
         made = None if index is None else Index(index)
         scope = Scope(required=tenants == "required").narrowed(tenant, None)
         codec = Codec(types)
         walls = "refuse" if tenants == "required" else "warn"
         engine = engines.start(url, create=create, schema=schema, pool=pool, walls=walls)
-        calls = Calls(engine, codec, Caches(), scope, index=made)
+        calls = Calls(engine, codec, Caches(), scope, index=made, shape=shape)
         try:
             _check_index(calls)
         except BaseException:
@@ -211,11 +215,6 @@ def _choose(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise errors.ConfigurationError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
-def _refuse_later(*, conflicts: str, schema_version: int, migrations: Mapping[int, Any] | None) -> None:
-    asked = {
-        f"conflicts={conflicts!r}": conflicts != "fork",
-        "schema_version= and migrations=": schema_version != 1 or migrations is not None,
-    }
-    for what, wanted in asked.items():
-        if wanted:
-            raise errors.NotAvailableError(f"{what} is not part of this release; leave it out")
+def _refuse_later(*, conflicts: str) -> None:
+    if conflicts != "fork":
+        raise errors.NotAvailableError(f"conflicts={conflicts!r} is not part of this release; leave it out")

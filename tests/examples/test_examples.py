@@ -24,6 +24,7 @@ ENDINGS = {
     "semantic_search": "What was meant was found, in both languages.",
     "short_term": "Each thread knows what was said in it.",
     "state_graph": "The second run went on with the first one's basket.",
+    "state_migrations": "Every old thread went on in the new shape, and an unprepared release was refused.",
     "streaming": "Every mode left the same state behind.",
     "structured_output": "The answer came back as an object of its class.",
     "subgraph_own": "The subgraph remembered its own state, thread by thread.",

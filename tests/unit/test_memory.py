@@ -19,13 +19,42 @@ from perdure import Memory, errors
     [
         ({"conflicts": "reject"}, "conflicts"),
         ({"conflicts": "wait"}, "conflicts"),
-        ({"schema_version": 2}, "schema_version"),
-        ({"migrations": {1: print}}, "migrations"),
     ],
 )
 def test_what_comes_later_says_that_it_does(given, names):
     with pytest.raises(errors.NotAvailableError, match=names):
         Memory.open("sqlite://", **given)
+
+
+async def later(state):
+    return state
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"schema_version": 0}, "schema_version is a whole number from 1, not 0"),
+        ({"schema_version": True}, "schema_version"),
+        ({"schema_version": "2"}, "schema_version"),
+        ({"schema_version": 2, "migrations": [dict]}, "migrations is a dict"),
+        ({"migrations": {1: dict}}, "schema_version is 1: raise it"),
+        ({"schema_version": 2, "migrations": {2: dict}}, "key 2: .*from 1 to 1"),
+        ({"schema_version": 3, "migrations": {0: dict}}, "key 0"),
+        ({"schema_version": 3, "migrations": {True: dict}}, "key True"),
+        ({"schema_version": 3, "migrations": {"1": dict}}, "key '1'"),
+        ({"schema_version": 3, "migrations": {1: "split"}}, r"migrations\[1\] is a plain function"),
+        ({"schema_version": 3, "migrations": {1: later}}, r"migrations\[1\] is a plain function"),
+    ],
+)
+def test_versions_and_migrations_of_the_state_are_checked_when_opening(given, said):
+    with pytest.raises(errors.ConfigurationError, match=said):
+        Memory.open("sqlite://", **given)
+
+
+def test_a_migration_may_be_missing_until_a_thread_needs_it():
+    with Memory.open("sqlite://", schema_version=4, migrations={3: dict}) as memory:
+        put(memory.checkpointer, config(), {"n": 1})
+        assert values_of(memory.checkpointer, config()) == {"n": 1}
 
 
 @pytest.mark.parametrize("given", [{"conflicts": "merge"}, {"tenants": "maybe"}, {"schema": "x"}, {"pool": {}}])

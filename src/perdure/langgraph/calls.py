@@ -12,6 +12,7 @@ from perdure.core.codec import Codec
 from perdure.core.entries import Caches
 from perdure.core.logs import Stored
 from perdure.core.search.shelves import Shelves
+from perdure.core.shapes import Shape
 from perdure.core.unit import Unit
 from perdure.core.writes import StaleError
 from perdure.engine import Engine, OutdatedError, Tx, Work
@@ -45,7 +46,10 @@ def micros() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What an adapter needs to run core functions. `clock` gives microseconds since 1970, UTC."""
+    """What an adapter needs to run core functions. `clock` gives microseconds since 1970, UTC.
+
+    `shape`: the version of the graph's state that checkpoints are read and written as; None: as they are stored.
+    """
 
     engine: Engine
     codec: Codec
@@ -54,8 +58,8 @@ class Calls:
     clock: Callable[[], int] = micros
     index: Index | None = None
     shelves: Shelves = field(default_factory=Shelves)
-
     notice: Notice = _unnoticed
+    shape: Shape | None = None
 
     def within(self, tenant: str | None, subject: str | None) -> Calls:
         """Return the same calls in a narrower scope."""

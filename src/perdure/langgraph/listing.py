@@ -70,7 +70,7 @@ class Listing:
         self._below, found = result
         for item in found:
             if lookups.metadata_matches(item.record.metadata, self._filter):
-                yield snapshots.tuple_of(self._calls.codec, item, self._config, self._pool)
+                yield snapshots.tuple_of(self._calls.codec, item, self._config, self._pool, shape=self._calls.shape)
                 if self._left is not None:
                     self._left -= 1
                     if not self._left:

@@ -18,7 +18,7 @@ from langgraph.checkpoint.base import (
 )
 
 from perdure import errors
-from perdure.core import checkpoints, ids, lookups, pruning, threads, writes
+from perdure.core import checkpoints, ids, lookups, pruning, shapes, threads, writes
 from perdure.core.codec import Codec
 from perdure.core.logs import Stored
 from perdure.langgraph import configs, drafts, snapshots
@@ -87,14 +87,14 @@ class Saver(BaseCheckpointSaver[str]):
     ) -> Mapping[str, DeltaChannelHistory]:
         address = self._address(config)
         found = self._calls.read(address.tenant, self._history(address, channels)) if channels else []
-        return snapshots.delta_history(self._codec, found, channels)
+        return snapshots.delta_history(self._codec, found, channels, shape=self._calls.shape)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         address = self._address(config)
         found = await self._calls.aread(address.tenant, self._history(address, channels)) if channels else []
-        return snapshots.delta_history(self._codec, found, channels)
+        return snapshots.delta_history(self._codec, found, channels, shape=self._calls.shape)
 
     # Writing
 
@@ -203,7 +203,7 @@ class Saver(BaseCheckpointSaver[str]):
     ) -> CheckpointTuple | None:
         generation, found = result
         self._calls.caches.sight(address.tenant, address.thread, generation, root=not address.ns)
-        return snapshots.tuple_of(self._codec, found, config) if found else None
+        return snapshots.tuple_of(self._codec, found, config, shape=self._calls.shape) if found else None
 
     def _history(self, address: Address, channels: Sequence[str]) -> Callable[..., Any]:
         return lambda unit: lookups.history(unit, self._codec, self._calls.caches, address, [*channels])
@@ -227,6 +227,8 @@ class Saver(BaseCheckpointSaver[str]):
                 new_versions=new_versions,
             )
             draft.careful = careful
+            if self._calls.shape is not None:
+                shapes.mark(draft.record, self._calls.shape.version)
             return lambda unit: checkpoints.put(unit, self._codec, draft)
 
         return make
