@@ -20,6 +20,7 @@ from perdure.engine.rounds import Rounds
 from perdure.langgraph.calls import Calls
 from perdure.langgraph.catalogue import Catalogue
 from perdure.langgraph.configs import Scope
+from perdure.langgraph.histories import History
 from perdure.langgraph.indexing import Index
 from perdure.langgraph.saver import Saver
 from perdure.langgraph.store import Store
@@ -104,6 +105,13 @@ class Memory:
         Raises InvalidIdError if this memory is a view of another tenant or subject already.
         """
         return _View(self, self._calls.within(tenant, subject))
+
+    def history(self, thread_id: str, *, channel: str = "messages") -> History:
+        """Return the messages of a thread as LangChain's `BaseChatMessageHistory`; nothing is read or begun yet.
+
+        They are those of the thread's state at the checkpointer, in a `channel` whose reducer is `add_messages`.
+        """
+        return History(self._calls, thread_id, channel)
 
     def register(self, *graphs_or_types: object) -> None:
         """Let stored values hold the types of graphs (their state, input, output and context) or classes."""

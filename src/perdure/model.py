@@ -13,6 +13,7 @@ __all__ = [
     "Page",
     "Policy",
     "Reindexed",
+    "Said",
     "Source",
     "Thread",
     "ThreadStats",
@@ -122,6 +123,19 @@ class Page:
 
     threads: tuple[Thread, ...]
     cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message of a thread, as it was last. `at` and `step`: of the first checkpoint that holds it.
+
+    `present`: it is in the thread's present state.
+    """
+
+    message: Any
+    at: datetime
+    step: int
+    present: bool
 
 
 @dataclass(frozen=True, slots=True)

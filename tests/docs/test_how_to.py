@@ -13,6 +13,7 @@ PAGES = sorted(pathlib.Path("docs/how-to").resolve().glob("*.md"))
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
 @pytest.mark.filterwarnings("ignore::perdure.errors.UnsafeRoleWarning")  # the tests' own user is a superuser
+@pytest.mark.filterwarnings("ignore:RunnableWithMessageHistory is deprecated")  # a page shows it for chains that use it
 def test_the_code_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, request):
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert blocks or "```" not in page.read_text(encoding="utf-8")

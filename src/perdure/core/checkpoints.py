@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from perdure import errors
 from perdure.core import ids, records, threads, views, writes
@@ -16,7 +17,14 @@ from perdure.core.views import View
 from perdure.engine import OutdatedError
 from perdure.model import Address
 
-__all__ = ["Draft", "put", "status_of"]
+__all__ = ["Draft", "MovedOnError", "put", "status_of", "turns_of"]
+
+TURNS = "human_turns"
+"""The key of a checkpoint's metadata that says how many turns it adds, where its source is no input."""
+
+
+class MovedOnError(Exception):
+    """A thread is not any more what a checkpoint was made of: look again, and make it anew."""
 
 
 @dataclass(slots=True)
@@ -26,6 +34,7 @@ class Draft:
     `trees` are the channels with a new version; `encode` gives the tree of any other channel whose
     version the parent does not share. `read` is the generation this process last saw the thread
     in, 0 if it saw none. `addressed`: the run asked for an earlier checkpoint, so a fork is meant.
+    `seen` is the generation and revision that the thread must still be at (zeros: there must be none).
     `careful`: what the process remembers has misled it, so everything is asked.
     """
 
@@ -40,20 +49,23 @@ class Draft:
     careful: bool = False
     run: str | None = None
     addressed: bool = False
-    turn: bool = False
+    turns: int = 0
+    seen: tuple[int, int] | None = None
     title: str | None = None
 
 
 async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored:
     """Store a checkpoint as its namespace's newest; return what it placed.
 
-    Raises FencedError if the parent it names, or the thread this process had read, is gone.
+    Raises FencedError if the parent it names, or the thread this process had read, is gone, and
+    MovedOnError if the thread is not what was `seen`.
     """
     address, record = draft.address, draft.record
     begins = address.checkpoint is None and not draft.read
     view = await views.open(
         unit, address, draft.cache.known, checkpoint=record.id, careful=draft.careful, begins=begins
     )
+    _refuse_moved(draft, view)
     _refuse_fenced(draft, view)
     state = view.known.state = view.state or await threads.start(unit, address.thread)
     context = await _context(view, draft, state)
@@ -75,7 +87,7 @@ async def put(unit: Unit, codec: Codec, draft: Draft) -> Stored:
         now=unit.now,
         seqs=new,
         replaced=1 - new,
-        turns=new if draft.turn else 0,
+        turns=draft.turns if new else 0,
         bytes=len(payload) + placer.size + adopted.size,
         status=None if address.ns else status_of(adopted.channels),
         forked=int(bool(new) and not draft.addressed and context.head != record.parent),
@@ -122,6 +134,14 @@ def status_of(channels: set[str]) -> str:
     return "error" if "__error__" in channels else "idle"
 
 
+def turns_of(metadata: Mapping[str, Any]) -> int:
+    """Return how many turns a checkpoint of the root begins."""
+    if metadata.get("source") == "input":
+        return 1
+    added = metadata.get(TURNS)
+    return added if type(added) is int and added > 0 else 0
+
+
 @dataclass(frozen=True, slots=True)
 class _Context:
     """What a new checkpoint finds. `head`, `same` and `parent` are seqs: of its namespace's newest
@@ -157,6 +177,12 @@ async def _context(view: View, draft: Draft, state: threads.State) -> _Context:
     if same is not None and parent is not None and parent >= same:
         raise OutdatedError if view.relied else _no_order(draft)
     return _Context(state.generation, state.epoch, state.next_seq, state.revision, ns, head, same, parent, space)
+
+
+def _refuse_moved(draft: Draft, view: View) -> None:
+    state = view.state
+    if draft.seen is not None and draft.seen != ((state.generation, state.revision) if state else (0, 0)):
+        raise MovedOnError
 
 
 def _refuse_fenced(draft: Draft, view: View) -> None:

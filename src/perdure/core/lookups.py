@@ -16,7 +16,7 @@ from perdure.core.unit import Unit
 from perdure.engine import Row
 from perdure.model import Address
 
-__all__ = ["Before", "Found", "get", "history", "metadata_matches", "named", "page"]
+__all__ = ["Before", "Found", "get", "history", "metadata_matches", "named", "page", "seen", "steady"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,11 +36,11 @@ class Found:
     cache: Cache = field(default_factory=Cache)
 
 
-def _steady(look: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+def steady(look: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
     """Let a lookup look again if the thread was pruned or begun anew between two of its questions."""
 
     @functools.wraps(look)
-    async def steady(*args: P.args, **given: P.kwargs) -> T:
+    async def again(*args: P.args, **given: P.kwargs) -> T:
         for _ in range(_LOOKS):
             try:
                 return await look(*args, **given)
@@ -50,19 +50,25 @@ def _steady(look: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[
             f"the thread was pruned or begun anew {_LOOKS} times while it was being read. Try again."
         )
 
-    return steady
+    return again
 
 
-@_steady
 async def get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tuple[int, Found | None]:
     """Return the thread's generation (0: no such thread) and the addressed or latest checkpoint."""
+    state, found = await seen(unit, codec, caches, address)
+    return state.generation if state else 0, found
+
+
+@steady
+async def seen(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tuple[threads.State | None, Found | None]:
+    """Return the thread's state, no later than the addressed or latest checkpoint, and that checkpoint."""
     last = caches.last(address.tenant, address.thread).known
     look = await looks.take(unit, address, last)
     if look is None:
-        return 0, None
+        return None, None
     state = look.state
     if look.row is None:
-        return state.generation, None
+        return state, None
     cache = caches.at(address.tenant, address.thread, state.generation, state.epoch)
     found = Found(address, records.load(codec, look.row, str(address)), None, cache=cache)
     found.parent_id = ids.unpack(look.parent) if look.parent is not None else None
@@ -74,7 +80,7 @@ async def get(unit: Unit, codec: Codec, caches: Caches, address: Address) -> tup
     _learn(known, address, found.record, look.pending or [])
     caches.learn(address.tenant, address.thread, known)
     await _fetch(unit, codec, address, [found], state.bytes)
-    return state.generation, found
+    return state, found
 
 
 def _learn(known: views.Known, address: Address, record: Record, pending: list[Row]) -> None:
@@ -168,7 +174,7 @@ class Before:
     checkpoint: str
 
 
-@_steady
+@steady
 async def page(  # noqa: PLR0913 - one page of one listing
     unit: Unit,
     codec: Codec,
@@ -202,7 +208,7 @@ async def page(  # noqa: PLR0913 - one page of one listing
     return after, await _complete(unit, codec, cache, address, rows, state.bytes)
 
 
-@_steady
+@steady
 async def named(
     unit: Unit,
     codec: Codec,
@@ -254,7 +260,7 @@ async def _only_before(
     return kept
 
 
-@_steady
+@steady
 async def history(unit: Unit, codec: Codec, caches: Caches, address: Address, channels: list[str]) -> list[Found]:
     """Return the ancestors of a checkpoint, nearest first, as far as `channels` need them.
 

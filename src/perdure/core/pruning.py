@@ -90,10 +90,10 @@ async def remove(unit: Unit, codec: Codec, thread: str, doomed: set[Key], *, tur
 
 
 async def _inputs(unit: Unit, codec: Codec, generation: int, doomed: set[Key]) -> int:
-    """Return how many of these checkpoints began a turn."""
+    """Return how many turns these checkpoints began."""
     rows = await unit.all("checkpoint_rows", generation=generation)
     found = [records.load(codec, row, "a thread") for row in rows if row[0] == 0 and (0, row[1]) in doomed]
-    return sum(record.metadata.get("source") == "input" for record in found)
+    return sum(checkpoints.turns_of(record.metadata) for record in found)
 
 
 async def _status(unit: Unit, codec: Codec, generation: int) -> str:

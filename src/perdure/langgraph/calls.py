@@ -20,7 +20,7 @@ from perdure.langgraph.configs import Scope
 from perdure.langgraph.indexing import Index
 from perdure.model import Address
 
-__all__ = ["Calls", "Job"]
+__all__ = ["Calls", "Job", "Make"]
 
 T = TypeVar("T")
 Job = Callable[[Unit], Coroutine[Any, Any, T]]

@@ -54,7 +54,7 @@ def of_checkpoint(  # noqa: PLR0913 - LangGraph's four arguments and ours
         read=caches.sighted(address.tenant, address.thread, root=root),
         run=_run(found.get("run_id")),
         addressed=is_addressed(config),
-        turn=root and found.get("source") == "input",
+        turns=checkpoints.turns_of(found) if root else 0,
         title=titles.first_words(values) if new_thread else None,
     )
 

@@ -12,7 +12,9 @@ from typing import Protocol, TypeVar
 
 from langchain_core.embeddings import Embeddings
 
-from perdure.langgraph.calls import Calls, Job
+from perdure.core.logs import Stored
+from perdure.langgraph.calls import Calls, Job, Make
+from perdure.model import Address
 
 __all__ = ["Awaiting", "Blocking", "Style"]
 
@@ -27,6 +29,9 @@ class Style(Protocol):
 
     async def write(self, tenant: str, job: Job[T]) -> T:
         """Run a job; it is on disk when this returns."""
+
+    async def store(self, address: Address, make: Make) -> Stored | None:
+        """Encode and store; again from the start if the thread is not the one this process knew."""
 
     async def survey(self, job: Job[T]) -> T:
         """Run a job that looks at the items of every tenant."""
@@ -57,6 +62,10 @@ class Blocking:
     async def write(self, tenant: str, job: Job[T]) -> T:
         """Run a job; it is on disk when this returns."""
         return self._calls.write(tenant, job)
+
+    async def store(self, address: Address, make: Make) -> Stored | None:
+        """Encode and store; again from the start if the thread is not the one this process knew."""
+        return self._calls.store(address, make)
 
     async def survey(self, job: Job[T]) -> T:
         """Run a job that looks at the items of every tenant."""
@@ -92,6 +101,10 @@ class Awaiting:
     async def write(self, tenant: str, job: Job[T]) -> T:
         """Run a job; it is on disk when this returns."""
         return await self._calls.awrite(tenant, job)
+
+    async def store(self, address: Address, make: Make) -> Stored | None:
+        """Encode and store; again from the start if the thread is not the one this process knew."""
+        return await self._calls.astore(address, make)
 
     async def survey(self, job: Job[T]) -> T:
         """Run a job that looks at the items of every tenant."""
