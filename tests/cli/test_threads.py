@@ -7,11 +7,12 @@ import pty
 import re
 import subprocess
 import sys
+from datetime import datetime
 from typing import Annotated, TypedDict
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Send, interrupt
 from pydantic import BaseModel
@@ -94,6 +95,25 @@ def _noting(memory, answers):
     return builder.compile(checkpointer=memory.checkpointer)
 
 
+def test_a_transcript_has_everything_that_was_said_and_marks_what_was_removed(run, memory, url):
+    history = memory.history("a")
+    asked = AIMessage("Let me see.", id="a1", tool_calls=[{"name": "lookup", "args": {"q": "tea"}, "id": "1"}])
+    history.add_messages([HumanMessage("line one\nline two\u202e", id="h1"), asked])
+    history.add_messages([RemoveMessage(id="h1"), ToolMessage("tea!", id="t1", tool_call_id="1", name="lookup")])
+    out = run("threads", "transcript", "a", "--db", url).out
+    when = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+    assert re.match(rf"{when}  removed  human   line one\n {{38}}line two\\u202e\n", out)
+    assert re.search(rf'^{when}           ai      Let me see\.\n {{38}}calls lookup\(q="tea"\)$', out, re.MULTILINE)
+    assert out.splitlines()[-1].endswith("           tool    lookup answered: tea!")
+    data = run("threads", "transcript", "a", "--db", url, "--json", "--limit", 2).data
+    assert [(one["message"]["id"], one["step"], one["present"]) for one in data] == [("a1", 0, True), ("t1", 1, True)]
+    assert datetime.fromisoformat(data[0]["at"]).tzinfo is not None
+    history.clear()
+    assert run("threads", "transcript", "a", "--db", url).out.count("  removed  ") == 3
+    refused = run("threads", "transcript", "a", "--db", url, "--limit", -1)
+    assert (refused.code, refused.out) == (1, "")
+
+
 class Prefs(BaseModel):
     style: str
 
@@ -107,6 +127,8 @@ def test_a_state_of_classes_that_are_not_there_is_shown_anyway(program, memory, 
     builder.add_node("n", lambda _: {"prefs": Prefs(style="brief"), "messages": [AIMessage("ok")]})
     builder.add_edge(START, "n")
     builder.compile(checkpointer=memory.checkpointer).invoke({"messages": [("user", "hi")]}, config("a"))
+    memory.history("c").add_messages([ToolMessage("found", tool_call_id="1", artifact=Prefs(style="brief"))])
+    assert "found" in program("threads", "transcript", "c", "--db", url).out
     for command in (["show", "a"], ["diff", "a"], ["history", "a"], ["fork", "a", "b"]):
         done = program("threads", *command, "--db", url)
         assert done.code == 0, done.err
@@ -267,7 +289,7 @@ def test_a_person_at_a_terminal_is_asked(memory, url, answer, code, left):
     assert (memory.threads.get("a") is not None) is left
 
 
-@pytest.mark.parametrize("command", [["show"], ["history"], ["diff"], ["fork", "new"], ["rm", "--yes"]])
+@pytest.mark.parametrize("command", [["show"], ["transcript"], ["history"], ["diff"], ["fork", "new"], ["rm", "--yes"]])
 def test_a_thread_that_is_not_there_is_one_sentence(run, memory, url, command):
     done = run("threads", command[0], "nobody", *command[1:], "--db", url)
     assert (done.code, done.out) == (1, "")
@@ -283,6 +305,7 @@ def test_looking_changes_nothing(run, memory, url):
         ["threads", "ls"],
         ["threads", "show", "a"],
         ["threads", "history", "a"],
+        ["threads", "transcript", "a"],
         ["threads", "diff", "a"],
         ["threads", "rm", "a", "--dry-run"],
         ["items", "ls"],

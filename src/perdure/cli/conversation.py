@@ -7,8 +7,9 @@ from typing import Any
 
 from perdure.cli.values import compact, plain
 from perdure.core import text
+from perdure.model import Said
 
-__all__ = ["is_conversation", "message_lines", "summary", "transcript"]
+__all__ = ["is_conversation", "message_lines", "said", "summary", "transcript"]
 
 _ROLE = 6
 
@@ -29,12 +30,21 @@ def transcript(messages: Sequence[Any], times: Mapping[str, str] | None = None, 
     for message in messages:
         shown = plain(message)
         when = f"{(times or {}).get(shown.get('id') or '', ''):19}  " if times is not None else ""
-        said = message_lines(shown) if is_message(shown) else [compact(shown)]
-        role = shown.get("type", "?") if is_message(shown) else "?"
-        head = f"{indent}{when}{text.inline(role):{_ROLE}}  "
-        lines.append(f"{head}{said[0]}")
-        lines += [f"{' ' * len(head)}{line}" for line in said[1:]]
+        lines += _spoken(f"{indent}{when}", shown)
     return lines
+
+
+def said(found: Said) -> list[str]:
+    """Return the lines of a message of a transcript: when it first appeared, and whether it was removed since."""
+    when = found.at.isoformat()[:19].replace("T", " ")
+    return _spoken(f"{when}  {'' if found.present else 'removed':7}  ", plain(found.message))
+
+
+def _spoken(head: str, shown: Any) -> list[str]:
+    lines = message_lines(shown) if is_message(shown) else [compact(shown)]
+    role = shown["type"] if is_message(shown) else "?"
+    head = f"{head}{text.inline(role):{_ROLE}}  "
+    return [f"{head}{lines[0]}", *[f"{' ' * len(head)}{line}" for line in lines[1:]]]
 
 
 def message_lines(message: Mapping[str, Any]) -> list[str]:

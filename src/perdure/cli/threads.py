@@ -15,7 +15,7 @@ from perdure.cli.output import Line, Reply
 from perdure.cli.values import compact, plain
 from perdure.core import text
 from perdure.core import threads as core
-from perdure.model import Thread
+from perdure.model import Said, Thread
 
 __all__ = ["app", "described"]
 
@@ -104,6 +104,23 @@ def _channel(name: str, value: Any, times: dict[str, str]) -> list[str]:
 def _pending(write: dict[str, Any]) -> str:
     what = "waits for an answer to" if write["channel"] == "__interrupt__" else "failed with"
     return text.inline(f"{what}: {compact(write['value'], 2000)}")
+
+
+@command(app, "transcript")
+def transcript(
+    run: Run, thread: Id, *, limit: Annotated[int | None, typer.Option("--limit", help="Only the last ones.")] = None
+) -> Reply:
+    """Show all that was ever said in a thread, and mark what was removed."""
+    with run.memory() as (memory, _):
+        if memory.threads.get(thread) is None:
+            raise core.missing(thread)
+        found = memory.history(thread).transcript(limit=limit)
+    lines = [line for one in found for line in conversation.said(one)]
+    return Reply([_told(one) for one in found], lines or ["no messages"])
+
+
+def _told(said: Said) -> dict[str, Any]:
+    return {"message": plain(said.message), "at": said.at.isoformat(), "step": said.step, "present": said.present}
 
 
 @command(app, "history")

@@ -15,7 +15,7 @@ from langchain_core.messages import BaseMessage
 
 from perdure import errors
 from perdure.core import lookups, pieces, pointers, records, spans
-from perdure.core.codec import Codec
+from perdure.core.codec import Codec, Opaque
 from perdure.core.conversations import marks
 from perdure.core.decoding import Decoder, contents
 from perdure.core.entries import Cache, Caches
@@ -105,9 +105,9 @@ def said(codec: Codec, found: Walk, where: str, channel: str) -> list[Said]:
     decoder, versions = Decoder(codec, found.cache, where), dict[object, _Versions]()
     for (log, pos), at in _sightings(every):
         message = decoder.value(contents(found.cache.logs[log][pos].packed or b""))
-        if not isinstance(message, BaseMessage):
+        if not isinstance(message, BaseMessage | Opaque):
             raise unreadable(where, channel)
-        key = (log, pos) if message.id is None else message.id
+        key = getattr(message, "id", None) or (log, pos)
         versions.setdefault(key, _Versions(at)).add(message, last[log, pos])
     return [known.said(found.steps) for known in versions.values()]
 
@@ -134,8 +134,8 @@ class _Versions:
     told: tuple[bool, int] = (False, -1)
     message: Any = None
 
-    def add(self, message: BaseMessage, last: int) -> None:
-        told = (marks.kind_of(message) != "cleared", last)
+    def add(self, message: BaseMessage | Opaque, last: int) -> None:
+        told = (isinstance(message, Opaque) or marks.kind_of(message) != "cleared", last)
         if self.message is None or told > self.told:
             self.message, self.told = message, told
         self.last = max(self.last, last)
