@@ -2,8 +2,21 @@
 
 from perdure import errors
 from perdure.errors import PerdureError
+from perdure.langgraph.histories import History
 from perdure.langgraph.putting import Delete, Put
 from perdure.memory import Memory
-from perdure.model import About, Policy, Source, Version
+from perdure.model import About, Policy, Said, Source, Version
 
-__all__ = ["About", "Delete", "Memory", "PerdureError", "Policy", "Put", "Source", "Version", "errors"]
+__all__ = [
+    "About",
+    "Delete",
+    "History",
+    "Memory",
+    "PerdureError",
+    "Policy",
+    "Put",
+    "Said",
+    "Source",
+    "Version",
+    "errors",
+]

@@ -159,5 +159,5 @@ def test_a_class_that_can_not_be_kept_is_refused_when_it_is_registered():
 
 def test_the_public_names_are_there():
     assert set(perdure.__all__) == {
-        "About", "Delete", "Memory", "PerdureError", "Policy", "Put", "Source", "Version", "errors",
+        "About", "Delete", "History", "Memory", "PerdureError", "Policy", "Put", "Said", "Source", "Version", "errors",
     }  # fmt: skip
