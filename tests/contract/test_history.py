@@ -184,6 +184,31 @@ def test_what_a_reader_changes_in_place_reaches_nobody(memory, history):
     assert texts(memory.history("t1").messages) == ["mine", "next"]
 
 
+def test_messages_without_ids_get_some_when_others_are_added(memory, history):
+    put(memory.checkpointer, config("t1"), {"messages": [HumanMessage("one"), HumanMessage("one")]})
+    kept = memory.checkpointer.get_tuple({"configurable": {**config("t1")["configurable"], "__pregel_x": 1}})
+    history.add_messages([])
+    assert memory.threads.get("t1").checkpoints == 1
+    history.add_messages([HumanMessage("two")])
+    assert texts(listed(history)) == ["one", "one", "two"]
+    assert len({message.id for message in listed(history)} - {None}) == 3
+    assert [message.id for message in kept.checkpoint["channel_values"]["messages"]] == [None, None]  # a run's own
+
+
+@pytest.mark.anyio
+async def test_the_async_methods_hop_to_no_thread_of_langchains(memory, monkeypatch):
+    async def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("langchain_core.chat_history.run_in_executor", refuse)
+    history = memory.history("t1")
+    await history.aadd_messages([HumanMessage("one", id="1")])
+    assert texts(await history.aget_messages()) == ["one"]
+    await history.aclear()
+    assert [said.present for said in await history.atranscript()] == [False]
+    assert (await history.afind("1")).text == "one"
+
+
 def test_clearing_empties_the_present_state_and_nothing_else(memory, history, styled):
     history.clear()
     assert memory.threads.get("t1") is None

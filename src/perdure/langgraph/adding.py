@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
+from uuid import uuid4
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.checkpoint.base import Checkpoint
@@ -14,6 +15,7 @@ from perdure import errors
 from perdure.core import checkpoints, lookups, threads
 from perdure.core.conversations import marks
 from perdure.core.decoding import Decoder
+from perdure.core.values import renamed
 from perdure.langgraph.calls import Calls
 from perdure.langgraph.saver import Saver
 from perdure.model import Address
@@ -77,8 +79,10 @@ def checked(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 def merged(old: list[BaseMessage], new: list[BaseMessage]) -> list[BaseMessage]:
     """Return the list that LangGraph makes of both. Raises InvalidInputError."""
+    # The reducer names messages in place; those of the state are the process's own, and may be in a run just now.
+    named = [renamed(message, str(uuid4())) if message.id is None else message for message in old]
     try:
-        return cast("list[BaseMessage]", add_messages(old, new))  # type: ignore[arg-type]
+        return cast("list[BaseMessage]", add_messages(named, new))  # type: ignore[arg-type]
     except (ValueError, NotImplementedError) as error:
         raise errors.InvalidInputError(f"these messages can't be added: {error}") from error
 

@@ -128,6 +128,8 @@ class History(BaseChatMessageHistory):
 
     async def _add(self, style: Style, messages: Sequence[BaseMessage]) -> None:
         new = adding.checked(messages)
+        if not new:
+            return
         async with style.turn((self._address.tenant, f"\0{self._address.thread}")):
             for _ in range(ATTEMPTS):
                 state, found = await self._seen(style)
