@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict, Unpack, cast
 
 from langgraph.store.base import NOT_PROVIDED, NotProvided
@@ -18,7 +18,7 @@ from perdure.core.items import Draft
 from perdure.core.search.embeddings import Job
 from perdure.engine import drive
 from perdure.langgraph import putting, stored
-from perdure.langgraph.putting import KEPT, Put, Setting
+from perdure.langgraph.putting import KEPT, AboutOptions, Put, Setting
 from perdure.langgraph.running import Running
 from perdure.langgraph.stored import Item
 from perdure.langgraph.styles import Awaiting, Blocking, Style
@@ -48,18 +48,19 @@ class Changing(Running):
         *,
         default: dict[str, Any] = NOTHING,
         ttl: float | NotProvided | None = NOT_PROVIDED,
+        **said: Unpack[AboutOptions],
     ) -> Item:
         """Put what `fn` makes of an item's value in its place, and return the item.
 
         `fn` gets a copy of the value, or of `default` if there is no item, and is called again if somebody else has
         changed the item meanwhile; what it raises is raised, and nothing is stored. The item keeps what is known about
-        it, what it is found by and, unless `ttl` says otherwise, its end.
+        it, unless it is `said` anew (None: not known any more), what it is found by and, without a `ttl`, its end.
 
         Raises NotFoundError without a default, and ConflictError if others always came first.
         """
         if inspect.iscoroutinefunction(fn):
             raise errors.InvalidInputError("update calls a function; for a coroutine function await aupdate")
-        return drive(self._updated(Blocking(self._calls), _Change(namespace, key, default, ttl), fn))
+        return drive(self._updated(Blocking(self._calls), _Change(namespace, key, default, ttl, said), fn))
 
     async def aupdate(
         self,
@@ -69,9 +70,10 @@ class Changing(Running):
         *,
         default: dict[str, Any] = NOTHING,
         ttl: float | NotProvided | None = NOT_PROVIDED,
+        **said: Unpack[AboutOptions],
     ) -> Item:
         """Do what `update` does; `fn` may be a coroutine function."""
-        return await self._updated(Awaiting(self._calls), _Change(namespace, key, default, ttl), fn)
+        return await self._updated(Awaiting(self._calls), _Change(namespace, key, default, ttl, said), fn)
 
     def increment(
         self, namespace: Labels, key: str, field: str = "value", by: float = 1, **bounds: Unpack[Bounds]
@@ -139,6 +141,7 @@ class _Change:
     key: str
     default: Any
     ttl: float | NotProvided | None
+    said: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def packed(self) -> str:
@@ -162,7 +165,7 @@ class _Change:
         if value is None:
             raise errors.InvalidInputError("the function of an update returned None; let it return the changed value")
         if whole is None:
-            return Put(self.namespace, self.key, value, ttl=self.ttl, if_absent=True, told=True)
+            return Put(self.namespace, self.key, value, ttl=self.ttl, about=self.said, if_absent=True, told=True)
         fields = None if whole.fields is None else json.loads(whole.fields)
         return Put(
             self.namespace,
@@ -170,7 +173,7 @@ class _Change:
             value,
             index=False if fields == [] else fields,
             ttl=KEPT if isinstance(self.ttl, NotProvided) else self.ttl,
-            about=abouts.plain(whole.record.about),
+            about={**abouts.plain(whole.record.about), **self.said},
             if_version=whole.record.version,
             if_updated=whole.record.updated_at,
             told=True,

@@ -21,6 +21,7 @@ from perdure.model import Source
 
 __all__ = [
     "KEPT",
+    "AboutOptions",
     "Delete",
     "Put",
     "PutOptions",
@@ -36,12 +37,9 @@ KEPT: Final = object()
 _CONDITIONS: Final = ("if_version", "if_absent", "expires_at")
 
 
-class PutOptions(TypedDict, total=False):
-    """What else a put may say: on which condition, until when, and what is known about the item (`perdure.About`)."""
+class AboutOptions(TypedDict, total=False):
+    """What is known about an item (`perdure.About`)."""
 
-    if_version: int | None
-    if_absent: bool
-    expires_at: datetime | None
     kind: str | None
     source: Source | Mapping[str, str | None] | None
     confidence: float | None
@@ -50,6 +48,14 @@ class PutOptions(TypedDict, total=False):
     valid_to: datetime | None
     superseded_by: str | None
     quarantined: bool
+
+
+class PutOptions(AboutOptions, total=False):
+    """What else a put may say: on which condition, until when, and what is known about the item."""
+
+    if_version: int | None
+    if_absent: bool
+    expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
