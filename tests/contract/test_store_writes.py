@@ -167,12 +167,12 @@ def test_an_update_keeps_what_an_item_is_found_by(memory, store):
 
 def test_an_update_may_say_anew_what_is_known(store):
     store.put(SPACE, "k", {"n": 1}, kind="semantic", confidence=0.9, source={"speaker": "Ada"})
-    changed = store.update(SPACE, "k", lambda value: {"n": 2}, source={"channel": "model"}, confidence=None)
+    changed = store.update(SPACE, "k", lambda _: {"n": 2}, source={"channel": "model"}, confidence=None)
     assert changed.about == About(kind="semantic", source=Source(channel="model"))
     made = store.update(SPACE, "new", lambda value: value, default={}, kind="episodic")
     assert made.about == About(kind="episodic")
     with pytest.raises(errors.InvalidInputError, match="if_version"):
-        store.update(SPACE, "k", lambda value: {"n": 3}, if_version=1)
+        store.update(SPACE, "k", lambda _: {"n": 3}, if_version=1)
     assert store.get(SPACE, "k").value == {"n": 2}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from langgraph.store.base import BaseStore, Item, SearchItem
@@ -9,6 +10,8 @@ from langgraph.store.base import BaseStore, Item, SearchItem
 from perdure.langgraph.contexts import Labels
 
 __all__ = ["Awaited", "Direct", "Reach"]
+
+Function = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Reach(Protocol):
@@ -22,6 +25,9 @@ class Reach(Protocol):
 
     async def put(self, namespace: Labels, key: str, value: dict[str, Any], **options: Any) -> None:
         """Store an item."""
+
+    async def update(self, namespace: Labels, key: str, fn: Function, **options: Any) -> None:
+        """Change an item of our own store."""
 
     async def delete(self, namespace: Labels, key: str) -> None:
         """Remove an item."""
@@ -45,6 +51,11 @@ class Direct:
         """Store an item."""
         self._store.put(namespace, key, value, **options)
 
+    async def update(self, namespace: Labels, key: str, fn: Function, **options: Any) -> None:
+        """Change an item of our own store."""
+        ours: Any = self._store
+        ours.update(namespace, key, fn, **options)
+
     async def delete(self, namespace: Labels, key: str) -> None:
         """Remove an item."""
         self._store.delete(namespace, key)
@@ -67,6 +78,11 @@ class Awaited:
     async def put(self, namespace: Labels, key: str, value: dict[str, Any], **options: Any) -> None:
         """Store an item."""
         await self._store.aput(namespace, key, value, **options)
+
+    async def update(self, namespace: Labels, key: str, fn: Function, **options: Any) -> None:
+        """Change an item of our own store."""
+        ours: Any = self._store
+        await ours.aupdate(namespace, key, fn, **options)
 
     async def delete(self, namespace: Labels, key: str) -> None:
         """Remove an item."""
