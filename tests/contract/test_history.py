@@ -14,6 +14,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command, interrupt
 from tests.clocks import Clock, clocked
+from tests.shapes import deployed, stored
 from tests.support import config, put, task
 from typing_extensions import TypedDict
 
@@ -234,6 +235,35 @@ def test_turns_are_what_people_said(memory, history, styled):
     history.add_messages([HumanMessage("f")])
     assert memory.threads.get("t1").turns == 3
     assert styled(memory.threads).fork("t1", "t2", checkpoint_id=first).turns == 2
+
+
+# A state whose shape has changed
+
+
+def renamed(state):
+    """Lead from a state with `talk` to one with `messages`, and give it a note."""
+    return {"messages": state.pop("talk"), "note": state["note"] * 2}
+
+
+def test_a_history_reads_an_older_state_as_migrated_and_stores_it_anew(memory, styled):
+    put(memory.checkpointer, config("t1"), {"talk": [HumanMessage("old", id="1")], "note": "n" * 200})
+    newer = deployed(memory, 2, {1: renamed})
+    history = styled(newer.history("t1"))
+    assert texts(listed(history)) == ["old"]
+    assert stored(memory)[0] == 1
+    history.add_messages([HumanMessage("old", id="1")])
+    assert stored(memory)[0] == 1  # nothing was added, so nothing is stored
+    history.add_messages([AIMessage("new", id="2")])
+    version, values = stored(memory)
+    assert (version, texts(values["messages"]), values["note"]) == (2, ["old", "new"], "n" * 400)
+    assert "talk" not in values
+    assert texts(one.message for one in history.transcript()) == ["old", "new"]
+    newer.history("t2").add_messages([HumanMessage("begun")])
+    assert stored(memory, "t2")[0] == 2
+    older = styled(deployed(memory).history("t1"))
+    for step in (lambda: listed(older), older.clear):
+        with pytest.raises(errors.StateVersionError):
+            step()
 
 
 # What is refused

@@ -12,7 +12,7 @@ from tests.faults.test_store_races import in_tasks, in_threads
 from tests.support import checkpoint, config, metadata, put
 
 from perdure import Memory, errors
-from perdure.langgraph import histories
+from perdure.langgraph import adding, histories
 
 AT_ONCE = 16
 EACH = 4
@@ -145,7 +145,7 @@ class Between:
     def __init__(self, monkeypatch, *steps):
         self.steps = iter(steps)
         self.merges = 0
-        merged = histories.adding.merged
+        merged = adding.merged
 
         def and_then(old, new):
             self.merges += 1
@@ -153,7 +153,7 @@ class Between:
                 step()
             return merged(old, new)
 
-        monkeypatch.setattr(histories.adding, "merged", and_then)
+        monkeypatch.setattr(adding, "merged", and_then)
 
 
 def direct(memory, added):

@@ -1,73 +1,24 @@
-"""Adding messages to a thread: LangGraph's rule for them, and the checkpoint that holds what it gives."""
+"""Adding messages to a thread: LangGraph's rule for them, when it can't be, and what it counts as."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, cast
 from uuid import uuid4
 
 from langchain_core.messages import BaseMessage, HumanMessage
-from langgraph.checkpoint.base import Checkpoint
-from langgraph.checkpoint.base.id import uuid6
 from langgraph.graph.message import add_messages
 
 from perdure import errors
-from perdure.core import checkpoints, lookups, threads
+from perdure.core import checkpoints, lookups
 from perdure.core.conversations import marks
-from perdure.core.decoding import Decoder
 from perdure.core.values import renamed
-from perdure.langgraph.calls import Calls
-from perdure.langgraph.saver import Saver
 from perdure.model import Address
 
-__all__ = ["Values", "checked", "checkpoint", "differ", "merged", "metadata", "refuse_waiting"]
+__all__ = ["checked", "differ", "merged", "metadata", "refuse_waiting"]
 
-_VERSION: Final = 4
-"""The form of checkpoints that LangGraph writes now; a thread that is there keeps its own."""
 _OVER: Final = {"__error__", "__error_source_node__", "__no_writes__"}
 """What a run that failed leaves behind and no later step needs."""
-
-
-def checkpoint(
-    calls: Calls, found: lookups.Found | None, channel: str, merged: list[BaseMessage]
-) -> tuple[Checkpoint, Any]:
-    """Return the checkpoint that follows the one found and holds other messages, and their version."""
-    record = found.record if found else None
-    versions = dict(record.versions) if record else {}
-    newest: Any = max(versions.values()) if versions else None
-    version = versions[channel] = Saver(calls).get_next_version(newest, None)
-    made = {
-        "v": record.v if record else _VERSION,
-        "id": str(uuid6(clock_seq=-2)),
-        "ts": threads.moment(calls.clock()).isoformat(),
-        "channel_values": Values(calls, found, {channel: merged}),
-        "channel_versions": versions,
-        "versions_seen": record.seen if record else {},
-        "updated_channels": None,
-        **(record.extras if record else {}),
-    }
-    return cast("Checkpoint", made), version
-
-
-class Values(Mapping[str, Any]):
-    """The channels of a checkpoint, decoded only if somebody asks: those that don't change are taken over as bytes."""
-
-    def __init__(self, calls: Calls, found: lookups.Found | None, new: dict[str, Any]) -> None:
-        self._calls = calls
-        self._found = found
-        self._new = new
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self._new or self._found is None:
-            return self._new[name]
-        decoder = Decoder(self._calls.codec, self._found.cache, str(self._found.address), shared=True)
-        return decoder.value(self._found.record.channels[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**(self._found.record.channels if self._found else {}), **self._new})
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
 
 
 def checked(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

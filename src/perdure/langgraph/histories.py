@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, cast
+from collections.abc import Sequence
+from typing import Final
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, RemoveMessage
@@ -11,13 +11,13 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from perdure import errors
 from perdure.core import checkpoints, histories, ids, lookups, threads
-from perdure.core.decoding import Decoder
 from perdure.core.threads import State
 from perdure.engine import drive
-from perdure.langgraph import adding, drafts
+from perdure.langgraph import adding, heads
 from perdure.langgraph.bridges import ChainMemory
-from perdure.langgraph.calls import Calls, Make
+from perdure.langgraph.calls import Calls
 from perdure.langgraph.configs import ambient
+from perdure.langgraph.heads import Head
 from perdure.langgraph.styles import Awaiting, Blocking, Style
 from perdure.model import Address, Said
 
@@ -123,8 +123,7 @@ class History(BaseChatMessageHistory):
     # The work of each, written once
 
     async def _messages(self, style: Style) -> list[BaseMessage]:
-        _, found = await self._seen(style)
-        return self._list(found)
+        return (await self._head(style)).messages(self._channel)
 
     async def _add(self, style: Style, messages: Sequence[BaseMessage]) -> None:
         new = adding.checked(messages)
@@ -132,14 +131,14 @@ class History(BaseChatMessageHistory):
             return
         async with style.turn((self._address.tenant, f"\0{self._address.thread}")):
             for _ in range(ATTEMPTS):
-                state, found = await self._seen(style)
-                old = self._list(found, shared=True)
+                head = await self._head(style, shared=True)
+                old = head.messages(self._channel)
                 merged = adding.merged(old, new)
                 if not adding.differ(old, merged):
                     return
-                adding.refuse_waiting(self._address, found)
+                adding.refuse_waiting(self._address, head.found)
                 try:
-                    await style.store(self._after(found), self._make(state, found, old, merged))
+                    await style.store(head.after, head.follow(self._channel, old, merged))
                     return
                 except (checkpoints.MovedOnError, errors.FencedError):
                     continue
@@ -148,14 +147,14 @@ class History(BaseChatMessageHistory):
             "was stored. Try again"
         )
 
-    async def _seen(self, style: Style) -> tuple[State | None, lookups.Found | None]:
+    async def _head(self, style: Style, *, shared: bool = False) -> Head:
         calls, address = self._calls, self._address
         state, found = await style.read(
             address.tenant, lambda unit: lookups.seen(unit, calls.codec, calls.caches, address)
         )
         calls.caches.sight(address.tenant, address.thread, state.generation if state else 0, root=True)
         self._refuse_others(state)
-        return state, found
+        return heads.look(calls, address, state, found, shared=shared)
 
     async def _transcript(self, style: Style, limit: int | None) -> list[Said]:
         if limit is not None:
@@ -175,44 +174,6 @@ class History(BaseChatMessageHistory):
                 f"{self._address} is not about subject {subject!r}, which this history is bound to: take another "
                 "thread id, or a history without a subject"
             )
-
-    def _list(self, found: lookups.Found | None, *, shared: bool = False) -> list[BaseMessage]:
-        if found is None:
-            return []
-        packed, where = found.record.channels.get(self._channel), str(self._address)
-        if packed is None and self._channel not in found.record.versions:
-            return []
-        value = None if packed is None else Decoder(self._calls.codec, found.cache, where, shared=shared).value(packed)
-        if type(value) is not list or not all(isinstance(message, BaseMessage) for message in value):
-            raise histories.unreadable(where, self._channel)
-        return value
-
-    def _after(self, found: lookups.Found | None) -> Address:
-        mine = self._address
-        return Address(mine.tenant, mine.thread, "", found.record.id if found else None, mine.subject)
-
-    def _make(
-        self, state: State | None, found: lookups.Found | None, old: list[BaseMessage], merged: list[BaseMessage]
-    ) -> Make:
-        calls, address = self._calls, self._after(found)
-        made, version = adding.checkpoint(calls, found, self._channel, merged)
-        metadata = adding.metadata(found, old, merged)
-
-        def make(careful: bool) -> Callable[..., Any]:  # noqa: FBT001 - as the saver's
-            draft = drafts.of_checkpoint(
-                calls.codec,
-                calls.caches,
-                address,
-                config={},
-                checkpoint=made,
-                metadata=cast("Any", metadata),
-                new_versions={self._channel: version},
-            )
-            draft.careful = careful
-            draft.seen = (state.generation, state.revision) if state else (0, 0)
-            return lambda unit: checkpoints.put(unit, calls.codec, draft)
-
-        return make
 
 
 def _all_removed() -> list[BaseMessage]:
