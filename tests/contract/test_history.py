@@ -296,6 +296,39 @@ def test_what_tasks_of_a_run_that_stopped_have_done_is_not_lost(memory, history)
         history.add_messages([HumanMessage("more")])
 
 
+def meddling(memory, thread):
+    """Return a graph whose node adds to a history instead of returning its message."""
+
+    def add(_):
+        memory.history(thread).add_messages([HumanMessage("meanwhile")])
+        return {"messages": [AIMessage("done")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("add", add)
+    builder.add_edge(START, "add")
+    return builder.compile(checkpointer=memory.checkpointer)
+
+
+def test_a_node_is_told_to_return_what_it_would_add_to_its_own_thread(memory, styled):
+    graph = styled(meddling(memory, "t1"))
+    for tenant in ({}, {"tenant_id": "acme"}):
+        with pytest.raises(errors.ConflictError, match="Let the node return"):
+            graph.invoke({"messages": [("user", "go")]}, config("t1", **tenant))
+        graph.invoke({"messages": [("user", "go")]}, config("t2", **tenant))
+    assert texts(memory.scope(tenant="acme").history("t1").messages) == ["go", "meanwhile"]
+
+
+def test_what_is_added_while_a_run_is_under_way_is_on_the_other_line(memory, history, styled):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("perdure.langgraph.adding.refuse_inside", lambda _: None)  # as from another process
+        graph = styled(meddling(memory, "t1"))
+        graph.invoke({"messages": [("user", "go")]}, config("t1"), durability="sync")
+    assert texts(listed(history)) == ["go", "done"]
+    assert memory.threads.get("t1").status == "forked"
+    everything = [texts(found.values.get("messages", [])) for found in graph.get_state_history(config("t1"))]
+    assert ["go", "meanwhile"] in everything
+
+
 def test_a_run_that_failed_is_no_hindrance(memory, history):
     head = put(memory.checkpointer, config("t1"), {"messages": [HumanMessage("one", id="1")]})
     memory.checkpointer.put_writes(head, [("__error__", ValueError("no"))], task())

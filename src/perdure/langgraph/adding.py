@@ -13,9 +13,10 @@ from perdure import errors
 from perdure.core import checkpoints, lookups
 from perdure.core.conversations import marks
 from perdure.core.values import renamed
+from perdure.langgraph.configs import ambient
 from perdure.model import Address
 
-__all__ = ["checked", "differ", "merged", "metadata", "refuse_waiting"]
+__all__ = ["checked", "differ", "merged", "metadata", "refuse_inside", "refuse_waiting"]
 
 _OVER: Final = {"__error__", "__error_source_node__", "__no_writes__"}
 """What a run that failed leaves behind and no later step needs."""
@@ -46,6 +47,20 @@ def differ(old: list[BaseMessage], new: list[BaseMessage]) -> bool:
 def _same(old: BaseMessage, new: BaseMessage) -> bool:
     # Their text tells 1 from true, which are equal.
     return old is new or (type(old) is type(new) and old == new and repr(old) == repr(new))
+
+
+def refuse_inside(address: Address) -> None:
+    """Raise ConflictError in a node of a run of the thread itself, whose next step would leave the messages behind."""
+    configurable = ambient()
+    runs = any(key.startswith("__pregel_") for key in configurable)
+    if runs and (configurable.get("thread_id"), configurable.get("tenant_id")) in {
+        (address.thread, None),
+        (address.thread, address.tenant),
+    }:
+        raise errors.ConflictError(
+            f"this is part of a run of {address}, whose next step would leave behind what is added to its history; "
+            "nothing was stored. Let the node return the messages"
+        )
 
 
 def refuse_waiting(address: Address, found: lookups.Found | None) -> None:

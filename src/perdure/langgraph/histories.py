@@ -64,7 +64,7 @@ class History(BaseChatMessageHistory):
 
         One without an id is given one, in place; one whose id is there takes the other's place, so that adding it
         again changes nothing; a RemoveMessage removes. If the list stays as it is, no checkpoint is written.
-        Raises ConflictError while the thread waits for an interrupt's answer or has a run half done.
+        Raises ConflictError while the thread waits for an interrupt's answer or has a run half done, and in that run.
         """
         drive(self._add(Blocking(self._calls), messages))
 
@@ -136,6 +136,7 @@ class History(BaseChatMessageHistory):
                 merged = adding.merged(old, new)
                 if not adding.differ(old, merged):
                     return
+                adding.refuse_inside(self._address)
                 adding.refuse_waiting(self._address, head.found)
                 try:
                     await style.store(head.after, head.follow(self._channel, old, merged))
