@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli import items, moving, namespaces, searches, threads, upkeep
+from perdure.cli import checks, items, moving, namespaces, searches, threads, upkeep
 from perdure.cli.commands import command
 from perdure.cli.demo import demo
 from perdure.cli.edge import leave
@@ -41,6 +41,7 @@ def _root(
 
 
 command(app, "demo")(demo)
+checks.add(threads.app)
 app.add_typer(threads.app)
 searches.add(items.app)
 namespaces.add(items.app)

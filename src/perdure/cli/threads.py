@@ -20,7 +20,7 @@ from perdure.model import Said, Thread
 __all__ = ["app", "described"]
 
 app = typer.Typer(
-    name="threads", help="Conversations: list, show, compare, fork and remove them.", no_args_is_help=True
+    name="threads", help="Conversations: list, show, compare, fork, remove and check them.", no_args_is_help=True
 )
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The thread.")]
