@@ -403,6 +403,33 @@ def test_the_states_of_subgraphs_are_not_migrated(memory, saver):
     assert values_of(newer, config("t1", ns="inner")) == {"n": 1}
 
 
+def speak(state):
+    if "said" in state:
+        state["messages"] = state.pop("said")
+    state["spoken"] = True
+    return state
+
+
+def test_a_history_reads_the_new_shape_and_adds_to_it(memory, styled):
+    put(memory.checkpointer, config("t1"), {"said": [HumanMessage("a", id="1")], "n": 1})
+    newer = deployed(memory, 2, {1: speak})
+    history = styled(newer.history("t1"))
+    history.add_messages([AIMessage("b", id="2")])
+    version, values = stored(memory)
+    assert (version, [m.text for m in values.pop("messages")]) == (2, ["a", "b"])
+    assert values == {"n": 1, "spoken": True}
+    assert values_of(deployed(newer, 2).checkpointer, config("t1"))["spoken"]
+
+
+def test_a_thread_that_a_history_begins_has_the_version_of_its_memory(memory):
+    newer = deployed(memory, 2, {1: speak})
+    for _ in range(2):
+        newer.history("t1").add_messages([HumanMessage("a")])
+        assert stored(memory)[0] == 2
+    with pytest.raises(errors.StateVersionError, match="deploy the newer code"):
+        memory.history("t1").add_messages([HumanMessage("b")])
+
+
 class Deltas(TypedDict):
     log: Annotated[
         list[str], DeltaChannel(lambda old, new: old + [i for more in new for i in more], snapshot_frequency=100)
