@@ -11,6 +11,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from tests.models import RecordingModel, calling
 
 from perdure import Memory, Source, errors
+from perdure.cli.demo_model import StandInModel
 from perdure.tools import memory_tools
 
 ADA = {"user_id": "ada"}
@@ -234,6 +235,12 @@ def test_the_options_hold(memory, request):
 def test_what_can_not_be_meant_is_refused_when_it_is_made(given):
     with Memory.open("sqlite://") as memory, pytest.raises(errors.ConfigurationError, match="memory_tools"):
         memory_tools(memory, **given)
+
+
+def test_the_stand_in_model_knows_how_to_remember_with_them(memory):
+    agent = create_agent(StandInModel(), memory_tools(memory), store=memory.store)
+    agent.invoke({"messages": [("human", "I prefer green tea.")]}, context=ADA)
+    assert only(memory).value == {"text": "green tea"}
 
 
 def schema(name, description, **fields):

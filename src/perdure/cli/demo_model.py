@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Self
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import Field
 
 __all__ = ["StandInModel"]
 
@@ -34,7 +35,8 @@ class StandInModel(BaseChatModel):
     when a preference is asked for, and answers "I don't know" otherwise.
     """
 
-    tools: tuple[str, ...] = ()
+    tools: dict[str, str | None] = Field(default_factory=dict)
+    """By the name of each tool that of its first argument."""
 
     @property
     def _llm_type(self) -> str:
@@ -47,8 +49,9 @@ class StandInModel(BaseChatModel):
         tool_choice: str | None = None,  # noqa: ARG002 - the rules choose
         **kwargs: Any,  # noqa: ARG002 - what other models understand
     ) -> Self:
-        names = tuple(convert_to_openai_tool(tool)["function"]["name"] for tool in tools)
-        return self.model_copy(update={"tools": names})
+        functions = [convert_to_openai_tool(tool)["function"] for tool in tools]
+        first = {one["name"]: next(iter(one.get("parameters", {}).get("properties", {})), None) for one in functions}
+        return self.model_copy(update={"tools": first})
 
     def _generate(
         self,
@@ -60,15 +63,15 @@ class StandInModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=_answer(messages, self.tools))])
 
 
-def _answer(messages: Sequence[BaseMessage], tools: Sequence[str]) -> AIMessage:
+def _answer(messages: Sequence[BaseMessage], tools: Mapping[str, str | None]) -> AIMessage:
     said = [message.text for message in messages if isinstance(message, HumanMessage)]
     last = said[-1] if said else ""
     told, asked = _found(_PREFERENCE, [last]), _ASKS_PREFERENCE.search(last)
     results = _results(messages)
     if asked and "recall" in tools and not results:
-        return _call("recall", {}, messages)
+        return _call("recall", tools, last, messages)
     if told and not asked and "remember" in tools and not results:
-        return _call("remember", {"preference": told}, messages)
+        return _call("remember", tools, told, messages)
     return AIMessage(" ".join(_sentences(said, last, results)))
 
 
@@ -116,5 +119,7 @@ def _results(messages: Sequence[BaseMessage]) -> list[ToolMessage]:
     return found
 
 
-def _call(name: str, args: dict[str, Any], messages: Sequence[BaseMessage]) -> AIMessage:
+def _call(name: str, tools: Mapping[str, str | None], said: str, messages: Sequence[BaseMessage]) -> AIMessage:
+    first = tools[name]
+    args = {} if first is None else {first: said}
     return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call-{len(messages)}", "type": "tool_call"}])
