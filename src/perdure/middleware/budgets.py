@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, get_args
+from typing import Any, cast, get_args
+
+from langchain_core.messages import AnyMessage
 
 from perdure import errors
 from perdure.core import conversations
@@ -65,7 +67,7 @@ class ContextBudget(Shaping):
             _log.warning(
                 "a request takes about %d tokens of %s, and nothing more of it can be left out", fitted.tokens, tokens
             )
-        return requests.shown(requests.noted(request, "budget", **facts), fitted.messages)
+        return requests.noted(request, "budget", **facts).override(messages=cast("list[AnyMessage]", fitted.messages))
 
 
 def _facts(fitted: Fitted, budget: Budget) -> dict[str, Any]:

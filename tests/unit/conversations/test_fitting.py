@@ -106,6 +106,27 @@ def test_a_counter_that_is_no_sum_is_asked_again_until_it_fits() -> None:
     assert not found.over
 
 
+def test_a_choice_far_too_large_is_counted_a_few_times_and_loses_no_turn_too_many() -> None:
+    asked = []
+
+    def count(messages):
+        asked.append(len(messages))
+        return len(messages)
+
+    found = fit(TALK * 200, Budget(100, keep=lambda groups: groups), count=count)
+    assert 91 < len(found.messages) <= 100
+    assert len(asked) < 25
+
+
+def test_what_fits_needs_no_repair() -> None:
+    for seed in range(300):
+        chance = random.Random(seed)
+        head = [marks.said("likes tea", "profile")] * chance.randrange(2)
+        chosen = chance.choice(["last", lambda groups: groups[::2], lambda groups: groups[:3]])
+        budget = Budget(chance.choice([None, 20, 200]), chance.choice([None, 1, 2]), chosen)
+        assert validate(fit([*head, *talks.broken(chance)], budget).messages) == []
+
+
 def test_memories_stay_with_the_human_message_they_were_put_before() -> None:
     memories = marks.said("what is known", "memories")
     messages = [*TALK[:5], memories, *TALK[5:]]

@@ -48,11 +48,13 @@ class Call:
 
 def role(message: BaseMessage) -> Role:
     """Return what a message counts as; `none`: it has no place in a conversation, as `RemoveMessage`."""
-    kind = type(message)
-    if kind not in _ROLES:
-        _ROLES[kind] = next((found for classes, found in _CLASSES if issubclass(kind, classes)), "none")
+    known = _ROLES.get(type(message))
+    if known is not None:
+        return known
     if isinstance(message, ChatMessage):
         return _NAMED.get(message.role.lower(), "human")
+    kind = type(message)
+    _ROLES[kind] = next((found for classes, found in _CLASSES if issubclass(kind, classes)), "none")
     return _ROLES[kind]
 
 

@@ -66,5 +66,4 @@ def _text_of(block: str | dict[str, object]) -> str:
 def _reference(message: ToolMessage, name: str) -> ToolMessage:
     size = len(text_of(message))
     text = _REFERENCE.format(name=name, size=size, tool=READ_TOOL, call=message.tool_call_id)
-    shorter = message.model_copy(update={"content": text, "artifact": None})
-    return marks.marked(shorter, "cleared", characters=size)
+    return marks.marked(message, "cleared", update={"content": text, "artifact": None}, characters=size)

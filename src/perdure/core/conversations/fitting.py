@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -52,10 +53,20 @@ class _Choice:
 
     def messages(self) -> list[BaseMessage]:
         last = len(self.found.turns) - 1
+        parts: dict[int, list[Group]] = {last: []} if last >= 0 else {}
+        for at, group in self.kept:
+            parts.setdefault(at, []).append(group)
         chosen = [*self.found.head]
-        for at in sorted({at for at, _ in self.kept} | {last} - {-1}):
-            chosen += [*self.found.turns[at].opening, *flat(group for of, group in self.kept if of == at)]
+        for at in sorted(parts):
+            chosen += [*self.found.turns[at].opening, *flat(parts[at])]
         return chosen
+
+    def starts(self) -> list[int]:
+        """Return where what is kept may begin: with any turn; in the last one with any group."""
+        last = len(self.found.turns) - 1
+        turns = [at for at, _ in self.kept]
+        found = [n for n, at in enumerate(turns) if n == 0 or at == last or at != turns[n - 1]]
+        return found if turns and turns[-1] == last else [*found, len(turns)]
 
 
 def fit(messages: Iterable[BaseMessage], budget: Budget, *, count: Counter = approximate) -> Fitted:
@@ -66,15 +77,21 @@ def fit(messages: Iterable[BaseMessage], budget: Budget, *, count: Counter = app
     it is repaired first.
     """
     found = split(messages)
-    everything = _counted(found, found.messages, budget, count=count)
+    everything = _whole(found, budget, count)
     few = budget.turns is None or len(found.turns) <= budget.turns
     if not found.turns or (few and budget.keep == "last" and not everything.over):
         return everything
     choice = _last(found, budget, count) if budget.keep == "last" else _chosen(found, budget.keep, budget.turns)
     fitted = _counted(found, choice.messages(), budget, count=count)
-    while fitted.over and _narrow(choice):  # a counter that is no sum, or a choice that did not look at the budget
-        fitted = _counted(found, choice.messages(), budget, count=count)
+    if fitted.over:  # a counter that is no sum, or a choice that did not look at the budget
+        fitted = _narrowed(choice, budget, count)
     return _cut(found, fitted, budget, count) if fitted.over and budget.oversize == "cut" else fitted
+
+
+def _whole(found: Conversation, budget: Budget, count: Counter) -> Fitted:
+    messages = found.messages
+    tokens = budget.fixed + count(messages)
+    return Fitted(messages, tokens=tokens, over=budget.tokens is not None and tokens > budget.tokens)
 
 
 def _counted(found: Conversation, chosen: list[BaseMessage], budget: Budget, *, count: Counter) -> Fitted:
@@ -130,17 +147,22 @@ def _chosen(found: Conversation, keep: Callable[[Sequence[Group]], Iterable[Grou
     return _Choice(found, kept)
 
 
-def _narrow(choice: _Choice) -> bool:
-    """Leave out the oldest turn that is in or, of the last one, its oldest group; whether there was one to leave."""
-    last = len(choice.found.turns) - 1
-    oldest = choice.kept[0][0] if choice.kept else last
-    if oldest < last:
-        choice.kept = [(at, group) for at, group in choice.kept if at != oldest]
-        return True
-    if len(choice.kept) > 1:
-        del choice.kept[0]
-        return True
-    return False
+def _narrowed(choice: _Choice, budget: Budget, count: Counter) -> Fitted:
+    """Leave out the oldest turns that are in and, of the last one, its oldest groups, until the rest fits.
+
+    Asks for as few counts as it can: steps that double, then the halves of the last one.
+    """
+    starts = choice.starts()
+
+    def fitted(step: int) -> Fitted:
+        rest = _Choice(choice.found, choice.kept[starts[step] :])
+        return _counted(choice.found, rest.messages(), budget, count=count)
+
+    last, step = len(starts) - 1, 1
+    while step < last and fitted(step).over:
+        step *= 2
+    some = range(step // 2 + 1, min(step, last) + 1)
+    return fitted(min(last, bisect_left(some, 1, key=lambda at: not fitted(at).over) + step // 2 + 1))
 
 
 def _cut(found: Conversation, fitted: Fitted, budget: Budget, count: Counter) -> Fitted:

@@ -51,7 +51,12 @@ class Conversation:
     @property
     def messages(self) -> list[BaseMessage]:
         """All its messages, in the order in which a model should see them."""
-        return [*self.head, *(message for turn in self.turns for message in turn.messages)]
+        found = [*self.head]
+        for turn in self.turns:
+            found += turn.opening
+            for group in turn.groups:
+                found += group.messages
+        return found
 
 
 def flat(given: Iterable[Group]) -> list[BaseMessage]:
@@ -86,10 +91,10 @@ def split(messages: Iterable[BaseMessage]) -> Conversation:
     head: list[BaseMessage] = []
     turns: list[_Open] = []
     for group in groups(messages):
-        first = group.messages[0]
-        if group.role == "system" or (group.role == "human" and marks.kind_of(first) in _HEAD):
+        first, kind = group.messages[0], group.role
+        if kind == "system" or (kind == "human" and marks.kind_of(first) in _HEAD):
             head.append(first)
-        elif group.role == "ai":
+        elif kind == "ai":
             turns[-1].groups.append(group) if turns else turns.append(_Open([], [group]))
         elif turns and turns[-1].waits:
             turns[-1].opening.append(first)

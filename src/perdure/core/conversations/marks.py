@@ -22,10 +22,10 @@ def said(text: str, kind: Kind, **facts: Any) -> HumanMessage:
     return marked(HumanMessage(text), kind, **facts)
 
 
-def marked(message: Message, kind: Kind, **facts: Any) -> Message:
-    """Return a copy of a message with a mark; `facts` are ids and sizes, never content."""
+def marked(message: Message, kind: Kind, *, update: Mapping[str, Any] | None = None, **facts: Any) -> Message:
+    """Return a copy of a message with a mark, and with other fields in `update`; `facts` are ids and sizes only."""
     mark = {_KEY: {"kind": kind, **facts}}
-    return message.model_copy(update={"response_metadata": {**message.response_metadata, **mark}})
+    return message.model_copy(update={**(update or {}), "response_metadata": {**message.response_metadata, **mark}})
 
 
 def mark_of(message: BaseMessage) -> Mapping[str, Any]:

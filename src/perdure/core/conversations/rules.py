@@ -6,7 +6,7 @@ group: nothing comes between them, each call has an id of its own and exactly on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,22 +48,28 @@ def validate(messages: Iterable[BaseMessage], *, unfinished: bool = False) -> li
     `unfinished` allows calls without a result at the end, as the state of an interrupted run has them.
     """
     found: list[Problem] = []
-    open_calls: dict[str, Problem] = {}
+    open_calls: dict[str, int] = {}  # ids without a result so far, and where they are called
     started = False
-    for at, message in enumerate(messages):
+    given = [*messages]
+    for at, message in enumerate(given):
         kind = role(message)
         answers = answered(message) if kind == "tool" else None
-        if answers is not None and answers in open_calls:
-            del open_calls[answers]
+        if answers is not None and open_calls.pop(answers, None) is not None:
             continue
-        found += open_calls.values()
+        if open_calls:
+            found += _missing(given, open_calls)
+            open_calls = {}
         if wrong := _misplaced(kind, started=started):
             found.append(Problem(wrong, at, message.id, answers))
-        made = calls(message) if kind == "ai" else ()
-        found += _misnamed(at, message, made) if made else ()
-        open_calls = {call.id: Problem("missing", at, message.id, call.id) for call in made if call.id}
+        if kind == "ai" and (made := calls(message)):
+            found += _misnamed(at, message, made)
+            open_calls = {call.id: at for call in made if call.id}
         started = started or kind in {"human", "ai"}
-    return found if unfinished else [*found, *open_calls.values()]
+    return found if unfinished else [*found, *_missing(given, open_calls)]
+
+
+def _missing(messages: Sequence[BaseMessage], open_calls: Mapping[str, int]) -> Iterator[Problem]:
+    return (Problem("missing", at, messages[at].id, call) for call, at in open_calls.items())
 
 
 def _misplaced(kind: str, *, started: bool) -> Rule | None:
