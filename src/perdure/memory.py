@@ -17,6 +17,7 @@ from perdure.core.search import embeddings
 from perdure.core.shapes import Migrations, Shape
 from perdure.engine import Engine, engines
 from perdure.engine.rounds import Rounds
+from perdure.langgraph import whys
 from perdure.langgraph.calls import Calls
 from perdure.langgraph.catalogue import Catalogue
 from perdure.langgraph.configs import Scope
@@ -25,6 +26,7 @@ from perdure.langgraph.indexing import Index
 from perdure.langgraph.saver import Saver
 from perdure.langgraph.store import Store
 from perdure.langgraph.sweeping import Sweep
+from perdure.model import Why
 
 __all__ = ["Memory"]
 
@@ -112,6 +114,18 @@ class Memory:
         They are those of the thread's state at the checkpointer, in a `channel` whose reducer is `add_messages`.
         """
         return History(self._calls, thread_id, channel)
+
+    def why(self, thread_id: str, *, about: str | None = None, step: int | None = None) -> Why:
+        """Return what a model call of a thread saw and, of a text, why it was not in it; see docs/reference/why.md.
+
+        The last call, or that of a step. Agents with `perdure.middleware.Ledger` have recorded what it saw.
+        Raises NotFoundError for a step in which no call was recorded.
+        """
+        return whys.why(self._calls, thread_id, about=about, step=step)
+
+    async def awhy(self, thread_id: str, *, about: str | None = None, step: int | None = None) -> Why:
+        """Do what `why` does, without blocking the event loop."""
+        return await asyncio.to_thread(self.why, thread_id, about=about, step=step)
 
     def register(self, *graphs_or_types: object) -> None:
         """Let stored values hold the types of graphs (their state, input, output and context) or classes."""

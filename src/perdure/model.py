@@ -18,6 +18,7 @@ __all__ = [
     "Thread",
     "ThreadStats",
     "Version",
+    "Why",
 ]
 
 
@@ -158,3 +159,16 @@ class ThreadStats:
     writes: int
     write_bytes: int
     channels: tuple[ChannelStats, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a model knew something, or did not. `cause` is one of those in docs/reference/why.md.
+
+    `call` is the record of the model call that was looked at; `more` holds what the cause names, as ``threads``.
+    """
+
+    cause: str
+    text: str
+    call: dict[str, Any] | None = None
+    more: dict[str, object] = field(default_factory=dict)

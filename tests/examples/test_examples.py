@@ -13,6 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*.py"))
 ENDINGS = {
     "async_agent": "Twenty threads talked at once, and each knew its own name.",
+    "clear_tool_results": "What was left out could be read again.",
     "custom_state": "Absent stayed absent, and None stayed None.",
     "delete_messages": "Four different things, each doing only its own.",
     "four_ways_to_forget": "Four ways to forget, and each forgot only its own.",
@@ -37,10 +38,12 @@ ENDINGS = {
     "structured_output": "The answer came back as an object of its class.",
     "subgraph_own": "The subgraph remembered its own state, thread by thread.",
     "subgraph_parent": "The subgraph resumed inside its parent's thread.",
+    "summarise": "The model saw a summary, and people still read everything.",
     "tenants": "Each tenant found its own data and nobody else's.",
     "time_travel": "Every state is still there, and each can be gone on from.",
     "tool_command": "What the tool set stayed with the thread.",
     "trim_request": "The model saw less than the thread keeps.",
+    "why": "Each time the cause had a name.",
     "word_search": "Every item was found by what it says.",
 }
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli import checks, items, moving, namespaces, searches, threads, upkeep
+from perdure.cli import checks, items, moving, namespaces, searches, threads, upkeep, whys
 from perdure.cli.commands import command
 from perdure.cli.demo import demo
 from perdure.cli.edge import leave
@@ -46,6 +46,7 @@ app.add_typer(threads.app)
 searches.add(items.app)
 namespaces.add(items.app)
 app.add_typer(items.app)
+whys.add(app)
 upkeep.add(app)
 moving.add(app)
 

@@ -18,7 +18,8 @@ __all__ = ["StandInModel"]
 
 _NAME: Final = re.compile(r"\bmy name is (\w[\w'-]*)|我叫(?!什么)(\w+)|我的名字(?:是|叫)(?!什么)(\w+)", re.IGNORECASE)
 _PREFERENCE: Final = re.compile(
-    r"\bI (?:really )?(?:prefer|like|love) ([^.!?\n]+)|我(?:更|最)?(?:喜欢|偏好)(?!什么)([^。！？，\n]+)", re.IGNORECASE
+    r"\bI (?:really )?(?:prefer|like|love) ([^.!?<\n]+)|我(?:更|最)?(?:喜欢|偏好)(?!什么)([^。！？，<\n]+)",
+    re.IGNORECASE,
 )
 _ASKS_NAME: Final = re.compile(r"what(?:'s| is) my name|who am i|我叫什么|我的名字(?:是|叫)什么|我是谁", re.IGNORECASE)
 _ASKS_PREFERENCE: Final = re.compile(
@@ -32,7 +33,8 @@ class StandInModel(BaseChatModel):
 
     It knows nothing but the messages and tools it is given. It finds "my name is …" and "I prefer …" in what the
     person said in these messages, calls a tool named `remember` when a preference is told and one named `recall`
-    when a preference is asked for, and answers "I don't know" otherwise.
+    when a preference is asked for, and answers "I don't know" otherwise. To an argument named `text` it gives the
+    whole sentence.
     """
 
     tools: dict[str, str | None] = Field(default_factory=dict)
@@ -71,7 +73,7 @@ def _answer(messages: Sequence[BaseMessage], tools: Mapping[str, str | None]) ->
     if asked and "recall" in tools and not results:
         return _call("recall", tools, last, messages)
     if told and not asked and "remember" in tools and not results:
-        return _call("remember", tools, told, messages)
+        return _call("remember", tools, last if tools["remember"] == "text" else told, messages)
     return AIMessage(" ".join(_sentences(said, last, results)))
 
 
@@ -81,8 +83,7 @@ def _sentences(said: Sequence[str], last: str, results: Sequence[ToolMessage]) -
     if _ASKS_NAME.search(last):
         return [_about_name(_found(_NAME, said), chinese=chinese)]
     if _ASKS_PREFERENCE.search(last):
-        recalled = results[-1].text if results else ""
-        return [_about_preference(recalled or _found(_PREFERENCE, said[:-1]), chinese=chinese)]
+        return [_about_preference(_recalled(results) or _found(_PREFERENCE, said[:-1]), chinese=chinese)]
     greeting = [f"你好，{name}。" if chinese else f"Hello, {name}."] if name else []
     noted = [f"记下了：{told}。" if chinese else f"Noted: {told}."] if told else []
     return greeting + noted or ["我不知道。" if chinese else "I don't know."]
@@ -106,6 +107,12 @@ def _found(pattern: re.Pattern[str], said: Sequence[str]) -> str:
         if match := pattern.search(text):
             return next(group for group in match.groups() if group).strip()
     return ""
+
+
+def _recalled(results: Sequence[ToolMessage]) -> str:
+    """Return the preference that a tool has found: in what it answered, or all of it if that is plain text."""
+    text = results[-1].text if results else ""
+    return _found(_PREFERENCE, [text]) or ("" if "<" in text else text)
 
 
 def _results(messages: Sequence[BaseMessage]) -> list[ToolMessage]:

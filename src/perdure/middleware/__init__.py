@@ -18,12 +18,14 @@ from perdure.core.conversations import (
     validate,
 )
 from perdure.middleware.budgets import ContextBudget
+from perdure.middleware.clearing import ClearToolResults
 from perdure.middleware.compaction import Compaction
 from perdure.middleware.ledger import Ledger
 from perdure.middleware.profile import Profile
 from perdure.middleware.recall import Recall
 
 __all__ = [
+    "ClearToolResults",
     "Compaction",
     "ContextBudget",
     "Group",

@@ -90,6 +90,8 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
         self._keep = keep
         if "{messages}" not in prompt or "{earlier}" not in prompt:
             raise errors.ConfigurationError("prompt needs the blanks {earlier} and {messages}")
+        if (window is not None and window < 1) or longest < 1 or timeout <= 0:
+            raise errors.ConfigurationError("window, longest and timeout are numbers above 0")
         chat = init_chat_model(model) if isinstance(model, str) else model
         self._count = token_counter
         self._writer = Writer(chat, prompt, window or limit_of(chat) or 8000, longest, timeout, token_counter)

@@ -26,7 +26,7 @@ def clauses(trigger: Trigger) -> list[dict[str, float]]:
     """Return a trigger as clauses of which one must be met. Raises ConfigurationError."""
     given = trigger if isinstance(trigger, list) else [trigger]
     found = [dict(one) if isinstance(one, Mapping) else dict([one]) for one in given if _is_form(one)]
-    if len(found) != len(given) or not all(found):
+    if not found or len(found) != len(given) or not all(found):
         raise errors.ConfigurationError(
             f'trigger is ("tokens", 4000), {{"tokens": 4000, "messages": 10}} or a list of such, not {trigger!r}'
         )
