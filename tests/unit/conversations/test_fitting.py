@@ -144,6 +144,7 @@ def test_a_summary_and_a_profile_stay_in_front() -> None:
 def test_wide_characters_count_as_a_token_each() -> None:
     assert approximate([human("咖" * 400)]) >= 400
     assert approximate([human("a" * 400)]) < 120
+    assert approximate([human("咖a啡" * 100)]) == approximate([human("a" * 100 + "咖" * 200)])
 
 
 def test_a_smaller_budget_never_shows_more() -> None:

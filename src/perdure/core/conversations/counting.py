@@ -13,7 +13,7 @@ __all__ = ["Counter", "approximate"]
 Counter = Callable[[Sequence[BaseMessage]], int]
 """Returns the tokens of messages, as LangChain's token counters do."""
 
-_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U0001f000-\U0003ffff]")
+_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U0001f000-\U0003ffff]+")
 
 
 def approximate(messages: Sequence[BaseMessage]) -> int:
@@ -22,7 +22,7 @@ def approximate(messages: Sequence[BaseMessage]) -> int:
     `count_tokens_approximately` takes four characters for a token in every script; of Chinese, Japanese and Korean
     text it sees a quarter of what tokenizers make of it.
     """
-    wide = sum(len(_WIDE.findall(text)) for text in map(_text, messages) if not text.isascii())
+    wide = sum(len("".join(_WIDE.findall(text))) for text in map(_text, messages) if not text.isascii())
     return count_tokens_approximately(messages) + wide * 3 // 4
 
 
