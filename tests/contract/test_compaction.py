@@ -229,6 +229,17 @@ def test_what_is_removed_does_not_live_on_in_a_summary(memory, styled) -> None:
     assert "None" in summarizer.asked[-1].partition("<earlier_record>")[2][:8]  # it begins without the earlier record
 
 
+def test_that_a_summary_is_set_aside_is_told_once_a_request(memory, styled) -> None:
+    model, summarizer = RecordingModel(script=[f"answer {at}" for at in range(20)]), Summarizer(says=numbered_facts)
+    agent = styled(agent_of(memory, model, Compaction(summarizer, trigger=("messages", 7), keep=("messages", 2))))
+    talked(agent, 4)
+    messages = state(agent)["messages"]
+    agent.update_state(CONFIG, {"messages": remove(messages, messages[:1])})
+    patient = styled(agent_of(memory, model, Compaction(summarizer, trigger=("messages", 1000))))
+    events = patient.stream(asked("question 4"), CONFIG, stream_mode="custom")
+    assert [event["perdure"] for event in events] == ["summary_set_aside"]
+
+
 def test_a_message_replaced_in_place_keeps_the_summary(memory, styled) -> None:
     model, summarizer = RecordingModel(script=[f"answer {at}" for at in range(20)]), Summarizer(says=numbered_facts)
     agent = styled(agent_of(memory, model, Compaction(summarizer, trigger=("messages", 7), keep=("messages", 2))))

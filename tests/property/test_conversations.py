@@ -86,7 +86,9 @@ def test_a_summary_in_place_of_any_beginning_leaves_a_valid_conversation() -> No
         covered = messages[: rng.randint(1, len(messages))]
         more = {"text": "so far", "sources": [], "tokens": 3, "replaced_tokens": 9, "model": "m", "made_at": ""}
         summary = summaries.Summary(**summaries.covering(covered), **more)
-        request = part._shaped(request_of(messages, compaction=summary.plain()), None)
+        asked: list = []
+        part.wrap_model_call(request_of(messages, compaction=summary.plain()), asked.append)
+        (request,) = asked
         assert validate(request.messages) == [], seed
         unseen = {id(one) for one in messages[summary.count :]} - {id(one) for one in request.messages}
         assert not [one for one in messages[summary.count :] if id(one) in unseen and one.type == "human"], seed

@@ -101,14 +101,16 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
     def wrap_model_call(
         self, request: Request, handler: Callable[[Request], ModelResponse[Any]]
     ) -> ModelCallResult[Any]:
-        made = drive(self._made(request, Called()))
-        return _with_update(handler(self._shaped(request, made)), made)
+        earlier = self._standing(request)
+        made = drive(self._made(request, earlier, Called()))
+        return _with_update(handler(_shaped(request, earlier, made)), made)
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> ModelCallResult[Any]:
-        made = await self._made(request, Awaited())
-        return _with_update(await handler(self._shaped(request, made)), made)
+        earlier = self._standing(request)
+        made = await self._made(request, earlier, Awaited())
+        return _with_update(await handler(_shaped(request, earlier, made)), made)
 
     def _standing(self, request: Request) -> Summary | None:
         value = cast("dict[str, Any]", request.state).get(_CHANNEL)
@@ -117,18 +119,9 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
             requests.told(request, "summary_set_aside", reason="messages it covers were removed or replaced")
         return found
 
-    def _shaped(self, request: Request, made: Summary | None) -> Request:
-        summary = made or self._standing(request)
-        if summary is None:
-            return requests.shown(request, request.messages)
-        messages = requests.asked_in(request)
-        shown = summaries.with_summary(request.messages, messages, summary)
-        facts = {"count": summary.count, "tokens": summary.tokens, "made": made is not None}
-        return requests.shown(requests.noted(request, "compaction", **facts), shown)
-
-    async def _made(self, request: Request, asking: Asking) -> Summary | None:
+    async def _made(self, request: Request, earlier: Summary | None, asking: Asking) -> Summary | None:
         """Return a new summary if one is due and could be made."""
-        plan = self._plan(request)
+        plan = self._plan(request, earlier)
         if plan is None or plan.turn in self._failed:
             return None
         try:
@@ -140,9 +133,8 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
         requests.told(request, "summarised", messages=made.count, tokens=made.tokens, replaced=made.replaced_tokens)
         return made
 
-    def _plan(self, request: Request) -> _Plan | None:
+    def _plan(self, request: Request, earlier: Summary | None) -> _Plan | None:
         messages = requests.asked_in(request)
-        earlier = self._standing(request)
         shown = summaries.with_summary(request.messages, messages, earlier) if earlier else list(request.messages)
         if not sizes.met(self._trigger, lambda kind: self._size(request, shown, kind)):
             return None
@@ -188,6 +180,17 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
             self._failed.popitem(last=False)
         _log.warning("no summary was made (%s); the run goes on with the conversation as it is", reason)
         requests.told(request, "summary_failed", reason=reason, messages=len(plan.messages))
+
+
+def _shaped(request: Request, earlier: Summary | None, made: Summary | None) -> Request:
+    """Return the request with the summary that was made, or the one that stood before, if there is one."""
+    summary = made or earlier
+    if summary is None:
+        return requests.shown(request, request.messages)
+    messages = requests.asked_in(request)
+    shown = summaries.with_summary(request.messages, messages, summary)
+    facts = {"count": summary.count, "tokens": summary.tokens, "made": made is not None}
+    return requests.shown(requests.noted(request, "compaction", **facts), shown)
 
 
 def _as_they_stand(messages: Sequence[BaseMessage], covered: int) -> list[Group]:
