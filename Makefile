@@ -9,7 +9,7 @@ DEV := .venv/.dev.stamp
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header $(UPGRADE)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench bench-recall faults lock clean
+.PHONY: help demo test check format bench bench-recall faults test-llm lock clean
 
 help:    ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 16
@@ -44,9 +44,14 @@ bench-recall: $(DEV)    ## measure what searches find; LOCOMO=locomo10.json: als
 faults: $(DEV)    ## the long runs of killed processes, full disks and cancellations
 	$(BIN)/pytest tests/faults -m long
 
+test-llm: $(DEV)    ## memory with a real model, fetched at first (1.1 GB); skipped where it can't be had
+	$(BIN)/python -m tests.llm.provision
+	$(BIN)/pytest tests/llm -m llm -rs
+
 lock: $(DEV)    ## renew requirements/*.txt from pyproject.toml; UPGRADE=--upgrade takes newer versions
 	$(COMPILE) pyproject.toml --group build --group test --group check --group bench --group lock -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --group build --constraint requirements/dev.txt -o requirements/run.txt
+	echo xllamacpp | $(COMPILE) - -o requirements/llm.txt
 
 clean:    ## remove what make made
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .postgres build dist
