@@ -1,59 +1,68 @@
-"""Four different things: remove a message, remove them all, delete a thread, and begin another thread."""
+"""Remove and replace messages of the state, so that what is left is still a conversation."""
 
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
-from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langchain.agents import create_agent
+from langchain.agents.middleware import after_agent
+from langchain_core.messages import AIMessage, HumanMessage
 
 from perdure import Memory
+from perdure.cli.demo_model import StandInModel  # a stand-in for a language model; put your own here
+from perdure.errors import InvalidConversationError
+from perdure.middleware import remove, remove_all, replace, replace_all, validate
 
-
-def answer(state: MessagesState) -> dict[str, list[AIMessage]]:
-    """Answer with the number of messages it was given."""
-    return {"messages": [AIMessage(f"I see {len(state['messages'])}.")]}
-
-
-builder = StateGraph(MessagesState)
-builder.add_node(answer)
-builder.add_edge(START, "answer")
 memory = Memory.open("sqlite://")
-graph = builder.compile(checkpointer=memory.checkpointer)
+agent = create_agent(StandInModel(), checkpointer=memory.checkpointer)
+config = {"configurable": {"thread_id": "a"}}
 
 
-def config(thread: str) -> dict[str, dict[str, str]]:
-    """Return the config of a thread."""
-    return {"configurable": {"thread_id": thread}}
+def messages() -> list:
+    """Return the messages of the thread's present state."""
+    return agent.get_state(config).values["messages"]
 
 
-def texts(thread: str) -> list[str]:
-    """Return what a thread's messages say."""
-    return [message.text for message in graph.get_state(config(thread)).values.get("messages", [])]
+def change(what: str, update: list) -> list[str]:
+    """Change the state's messages, and show what is left of them."""
+    agent.update_state(config, {"messages": update})
+    left = [message.text for message in messages()]
+    print(f"{what:20} {left}")
+    assert validate(messages()) == []
+    return left
 
 
-for text in ("one", "two"):
-    graph.invoke({"messages": [HumanMessage(text)]}, config("a"))
-print("said:               ", texts("a"))
+for text in ("My name is Ada.", "I prefer tea.", "What is my name?"):
+    agent.invoke({"messages": [("user", text)]}, config)
 
-oldest = graph.get_state(config("a")).values["messages"][:2]
-graph.update_state(config("a"), {"messages": [RemoveMessage(id=message.id) for message in oldest]})
-print("two oldest removed: ", texts("a"))
-assert texts("a") == ["two", "I see 3."]
+assert change("two oldest removed:", remove(messages(), messages()[:2]))[0] == "I prefer tea."
+# Without the question its answer would come first, and no provider takes that: it goes too.
+assert change("a question removed:", remove(messages(), messages()[:1])) == ["What is my name?", "Your name is Ada."]
 
-question = graph.get_state(config("a")).values["messages"][0]
-graph.update_state(config("a"), {"messages": [HumanMessage("Two!", id=question.id)]})
-print("one changed by id:  ", texts("a"))
-assert texts("a") == ["Two!", "I see 3."]  # in the place of the old one
+better = messages()[0].model_copy(update={"content": "Who am I?"})
+assert change("one changed by id:", replace(messages(), better))[0] == "Who am I?"  # in the place of the old one
+assert change("all replaced:", replace_all([HumanMessage("Hello"), AIMessage("Hello!")])) == ["Hello", "Hello!"]
+assert change("all removed:", remove_all()) == []
 
-graph.update_state(config("a"), {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), HumanMessage("new")]})
-print("all replaced:       ", texts("a"))
-assert texts("a") == ["new"]
-assert memory.threads.get("a") is not None  # the thread is still there, with its history
+try:
+    replace_all([AIMessage("An answer to nothing")])
+except InvalidConversationError as error:
+    print("refused:", error)
+else:
+    raise AssertionError
 
-graph.invoke({"messages": [HumanMessage("hello")]}, config("b"))  # another thread: nothing is deleted
-assert (texts("a"), texts("b")) == (["new"], ["hello", "I see 1."])
 
-memory.threads.delete("a")
-print("thread deleted:     ", texts("a"))
-assert (texts("a"), texts("b")) == ([], ["hello", "I see 1."])
+@after_agent
+def forget(state: dict, _runtime: object) -> dict | None:
+    """Remove the two oldest messages after each answer, once there are more than four."""
+    held = state["messages"]
+    return {"messages": remove(held, held[:2])} if len(held) > 4 else None
 
+
+agent = create_agent(StandInModel(), middleware=[forget], checkpointer=memory.checkpointer)
+config = {"configurable": {"thread_id": "b"}}
+for text in ("My name is Ada.", "Who am I?", "I prefer tea.", "Who am I?"):
+    agent.invoke({"messages": [("user", text)]}, config)
+print("the last four:      ", [message.text for message in messages()])
+assert [message.text for message in messages()][::2] == ["I prefer tea.", "Who am I?"]
+
+# What was removed is in the thread's earlier checkpoints, and people can read it.
+assert memory.history("b").transcript()[0].message.text == "My name is Ada."
 memory.close()
-print("Four different things, each doing only its own.")
+print("What was left was a conversation each time.")

@@ -15,7 +15,7 @@ ENDINGS = {
     "async_agent": "Twenty threads talked at once, and each knew its own name.",
     "clear_tool_results": "What was left out could be read again.",
     "custom_state": "Absent stayed absent, and None stayed None.",
-    "delete_messages": "Four different things, each doing only its own.",
+    "delete_messages": "What was left was a conversation each time.",
     "four_ways_to_forget": "Four ways to forget, and each forgot only its own.",
     "interrupt": "The run went on where it had stopped, and nothing ran twice.",
     "items": "Every item was where it should be, for as long as it should.",

@@ -72,7 +72,7 @@ def _absent(evidence: Evidence, thread_id: str, about: str | None) -> Why:
         return _other_thread(
             f"There is no thread {thread_id!r} for this tenant; {'close to it' if close else 'the newest'}: "
             f"{_listed(close or others[:3])}.",
-            close,
+            close or others[:3],
         )
     return _other_database(evidence, f"There is no thread {thread_id!r}, and no other thread or item holds this.")
 

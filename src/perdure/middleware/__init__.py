@@ -5,10 +5,13 @@ the order is: `Profile` and `Recall`, then `Compaction`, `ClearToolResults`, `Co
 """
 
 from perdure.core.conversations import (
+    Budget,
+    Fitted,
     Group,
     Problem,
     approximate,
     clear_tool_results,
+    fit,
     groups,
     remove,
     remove_all,
@@ -25,9 +28,11 @@ from perdure.middleware.profile import Profile
 from perdure.middleware.recall import Recall
 
 __all__ = [
+    "Budget",
     "ClearToolResults",
     "Compaction",
     "ContextBudget",
+    "Fitted",
     "Group",
     "Ledger",
     "Problem",
@@ -35,6 +40,7 @@ __all__ = [
     "Recall",
     "approximate",
     "clear_tool_results",
+    "fit",
     "groups",
     "remove",
     "remove_all",

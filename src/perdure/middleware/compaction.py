@@ -20,6 +20,7 @@ from langgraph.types import Command
 from perdure import errors
 from perdure.core import conversations
 from perdure.core.conversations import Counter, Group, marks, summaries
+from perdure.core.conversations.groups import grouped
 from perdure.core.conversations.summaries import Summary
 from perdure.engine import drive
 from perdure.middleware import requests, sizes
@@ -139,7 +140,7 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
         if not sizes.met(self._trigger, lambda kind: self._size(request, shown, kind)):
             return None
         covered = earlier.count if earlier else 0
-        open_groups = [group for group in _as_they_stand(messages, covered) if group.role != "system"]
+        open_groups = [group for group in grouped(messages[covered:]) if group.role != "system"]
         stays = sizes.kept(open_groups, self._room(request), self._count)
         due = open_groups[: len(open_groups) - stays]
         if not due:
@@ -191,17 +192,6 @@ def _shaped(request: Request, earlier: Summary | None, made: Summary | None) -> 
     shown = summaries.with_summary(request.messages, messages, summary)
     facts = {"count": summary.count, "tokens": summary.tokens, "made": made is not None}
     return requests.shown(requests.noted(request, "compaction", **facts), shown)
-
-
-def _as_they_stand(messages: Sequence[BaseMessage], covered: int) -> list[Group]:
-    """Return the groups after the first `covered` messages, as the state has them."""
-    found: list[list[BaseMessage]] = []
-    for message in messages[covered:]:
-        if found and conversations.role(message) == "tool":
-            found[-1].append(message)
-        else:
-            found.append([message])
-    return [Group(tuple(group)) for group in found]
 
 
 def _turn_of(messages: Sequence[BaseMessage]) -> tuple[str | None, str | None]:

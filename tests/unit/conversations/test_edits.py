@@ -51,6 +51,11 @@ def test_the_removal_of_a_message_that_is_not_there_is_refused() -> None:
         remove(talk(), ["m1", "m9"])
 
 
+def test_an_orphan_goes_without_the_human_message_before_it() -> None:
+    messages = talks.numbered([human(), result("nothing"), ai()])
+    assert written(add_messages(messages, remove(messages, ["m1"]))) == "H A"
+
+
 def test_all_can_go_and_all_can_be_replaced() -> None:
     assert add_messages(talk(), remove_all()) == []
     assert written(add_messages(talk(), replace_all([human(), ai()]))) == "H A"

@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from perdure import errors
-from perdure.core.conversations.calls import role
+from perdure.core.conversations.groups import grouped
 from perdure.core.conversations.rules import Problem, validate
 
 __all__ = ["remove", "remove_all", "replace", "replace_all"]
@@ -27,27 +27,16 @@ def remove(messages: Sequence[BaseMessage], unwanted: Iterable[BaseMessage | str
     gone = {_id_of(one) for one in unwanted}
     if absent := gone - {message.id for message in messages}:
         raise _absent(min(map(str, absent)))
-    parts = _grouped(messages)
-    begun = next((role(part[0]) for part in parts if role(part[0]) != "system"), "human")
+    parts = grouped(messages)
+    begun = next((part.role for part in parts if part.role != "system"), "human")
     out: list[BaseMessage] = []
     for part in parts:
-        leads = begun == "human" and role(part[0]) in {"ai", "tool"}  # nothing human is left before it
-        if leads or any(message.id in gone for message in part):
-            out += part
-        elif role(part[0]) != "system":
+        leads = begun == "human" and part.role in {"ai", "tool"}  # nothing human is left before it
+        if leads or any(message.id in gone for message in part.messages):
+            out += part.messages
+        elif part.role != "system":
             begun = ""
     return [RemoveMessage(id=message.id) for message in out if message.id is not None]
-
-
-def _grouped(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
-    """Return messages by group, as they stand: tool results belong to the AI message before them."""
-    found: list[list[BaseMessage]] = []
-    for message in messages:
-        if role(message) == "tool" and found:
-            found[-1].append(message)
-        else:
-            found.append([message])
-    return found
 
 
 def _id_of(one: BaseMessage | str) -> str | None:

@@ -11,7 +11,7 @@ from perdure.core.conversations import marks
 from perdure.core.conversations.calls import role
 from perdure.core.conversations.repairs import repair
 
-__all__ = ["Conversation", "Group", "Turn", "groups", "split"]
+__all__ = ["Conversation", "Group", "Turn", "flat", "grouped", "groups", "split"]
 
 _HEAD = {"summary", "profile"}
 
@@ -66,9 +66,14 @@ def flat(given: Iterable[Group]) -> list[BaseMessage]:
 
 def groups(messages: Iterable[BaseMessage]) -> list[Group]:
     """Return the groups of a conversation, repaired if it has to be."""
+    return grouped(repair(messages))
+
+
+def grouped(messages: Iterable[BaseMessage]) -> list[Group]:
+    """Return the groups of a list as it stands: tool results belong to the AI message before them, if there is one."""
     found: list[list[BaseMessage]] = []
-    for message in repair(messages):
-        if role(message) == "tool":
+    for message in messages:
+        if role(message) == "tool" and found and role(found[-1][0]) == "ai":
             found[-1].append(message)
         else:
             found.append([message])
