@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import (
+    context,
     disk,
     figures,
     history,
@@ -41,9 +42,10 @@ from benchmarks import (
 _SQLITE = (storage, turns, history, puts, processes, images)
 _POSTGRES = (pg_storage, pg_turns, pg_history, pg_calls, pg_catalogue, pg_trips)
 _ITEMS = (items, pg_items, recall)
+_CONTEXT = (context,)
 _ASKED_FOR = (locomo,)
 """What is measured only with --only: it needs something that is not part of the project."""
-_ALWAYS = (*_SQLITE, *_POSTGRES, *_ITEMS)
+_ALWAYS = (*_SQLITE, *_POSTGRES, *_ITEMS, *_CONTEXT)
 _MEASUREMENTS: dict[str, ModuleType] = {module.NAME: module for module in (*_ALWAYS, *_ASKED_FOR)}
 _BUILD = results.FOLDER.parent / "build"
 

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import agents, contestants, puts, slow_disk
+from langgraph.store.memory import InMemoryStore
+
+from benchmarks import agents, contestants, context, parts, puts, slow_disk, talks
 from benchmarks.turns import Conversation
 
 __all__ = ["PROFILES", "profile"]
@@ -39,11 +41,17 @@ def _history(saver: Any) -> Callable[[], object]:
     return lambda: list(saver.list(_CONFIG))
 
 
+def _request(saver: Any) -> Callable[[], object]:
+    talk = context.Talk(parts.VARIANTS[-1], talks.talk(571), saver, InMemoryStore())
+    return lambda: [talk.request(number) for number in range(20)]
+
+
 PROFILES: dict[str, Callable[[Any], Callable[[], object]]] = {
     "turn": lambda saver: _turns(saver, "sync", 1000),
     "aturn": lambda saver: _turns(saver, "async", 1000),
     "state": _state,
     "history": _history,
+    "request": _request,
     "put": lambda saver: lambda: puts.from_threads(saver, 1, 3),
     "puts": lambda saver: lambda: puts.from_threads(saver, 64, 3),
     "aputs": lambda saver: lambda: asyncio.run(puts.from_tasks(saver, 64, 3)),

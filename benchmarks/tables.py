@@ -33,6 +33,9 @@ _COLUMNS: Columns = (
     ("ranks",),
     ("nothing",),
     ("lost",),
+    ("added",),
+    ("added-file",),
+    ("request",),
 )
 """Contestants of one column; of the stock savers for one database only one takes part in a row, or is its base."""
 
@@ -56,6 +59,9 @@ _HEADINGS = {
     "ranks": "hybrid by ranks",
     "nothing": "answered nothing, rightly",
     "lost": "lost",
+    "added": "a turn",
+    "added-file": "on a file",
+    "request": "a request alone",
 }
 _SHOWN: dict[str, Columns] = {
     "results": (("perdure",), ("perdure-memory",), ("sqlite", "async-sqlite", "sqlite-adapter"), ("inmemory",)),
@@ -63,11 +69,14 @@ _SHOWN: dict[str, Columns] = {
     "items": (("perdure",), ("perdure-hybrid",), ("sqlite-store",), ("postgres-store",), ("inmemory-store",)),
     "recall": (("text",), ("vector",), ("hybrid",), ("ranks",)),
     "floors": (("nothing",), ("lost",)),
+    "context": (("added",), ("added-file",), ("request",)),
 }
 """The columns of the tables in the documentation."""
-_OF = {"items": ("items", "pg-items"), "recall": ("recall", "locomo"), "floors": ("recall",)}
+_OF = {"items": ("items", "pg-items"), "recall": ("recall", "locomo"), "floors": ("recall",), "context": ("context",)}
 """The measurements of those tables that don't show all of one database's."""
-_SAID = ("errors", "commits a turn", "ms a durable commit", "disk", "reads")
+_TAILS = {"context": ("a turn, as times", "shown")}
+"""The notes that tables show beside the figures, instead of what a ratio of 1 is and of a target."""
+_SAID = ("errors", "commits a turn", "ms a durable commit", "disk", "reads", "shown")
 
 
 def amount(value: float, unit: str) -> str:
@@ -123,12 +132,12 @@ def show(console: Console, measurement: dict[str, Any]) -> None:
 
 def _of(row: dict[str, Any], names: tuple[str, ...]) -> str:
     """Return the ratio of the first of these contestants that took part."""
-    say = _share if row["unit"] == "share" else _ratio
-    return next((say(row["ratios"][name]) for name in names if name in row["ratios"]), "")
-
-
-def _share(value: float) -> str:
-    return f"{value:.3f}"
+    found = next((row["ratios"][name] for name in names if name in row["ratios"]), None)
+    if found is None:
+        return ""
+    if row["unit"] == "share":
+        return f"{found:.3f}"
+    return amount(found, "ms") if row["unit"] == "ms" and row["base"] is None else _ratio(found)
 
 
 def markdown(results: dict[str, Any], table: str = "results") -> str:
@@ -136,9 +145,10 @@ def markdown(results: dict[str, Any], table: str = "results") -> str:
     found = [one for name, one in results["measurements"].items() if _belongs(name, table)]
     columns = _SHOWN[table]
     headings = " | ".join(_HEADINGS[names[0]] for names in columns)
-    head = f"| case | {headings} | 1 × is | target | |"
-    rule = f"|---|{'--:|' * len(columns)}---|---|---|"
-    return "\n".join([head, rule, *_lines(found, columns)])
+    tail = _TAILS.get(table, ())
+    head = f"| case | {headings} | {' | '.join(tail or ('1 × is', 'target', ''))} |".replace("  |", " |")
+    rule = f"|---|{'--:|' * len(columns)}{'---|' * (len(tail) or 3)}"
+    return "\n".join([head, rule, *_lines(found, columns, tail)])
 
 
 def _belongs(name: str, table: str) -> bool:
@@ -147,14 +157,15 @@ def _belongs(name: str, table: str) -> bool:
     return not any(name in of for of in _OF.values()) and name.startswith("pg-") == (table == "postgres")
 
 
-def _lines(measurements: list[dict[str, Any]], columns: Columns) -> Iterator[str]:
+def _lines(measurements: list[dict[str, Any]], columns: Columns, tail: tuple[str, ...]) -> Iterator[str]:
     for measurement in measurements:
-        yield f"| **{measurement['title']}** |{' |' * (len(columns) + 3)}"
+        yield f"| **{measurement['title']}** |{' |' * (len(columns) + (len(tail) or 3))}"
         for row in measurement["rows"]:
             if any(_of(row, names) for names in columns):
-                yield _line(row, columns)
+                yield _line(row, columns, tail)
 
 
-def _line(row: dict[str, Any], columns: Columns) -> str:
+def _line(row: dict[str, Any], columns: Columns, tail: tuple[str, ...]) -> str:
     cells = [_of(row, names) for names in columns]
-    return f"| {row['case']} | {' | '.join(cells)} | {_base(row)} | {row.get('target', '')} | {_verdict(row)} |"
+    ends = [row["notes"][name] for name in tail] if tail else [_base(row), row.get("target", ""), _verdict(row)]
+    return f"| {row['case']} | {' | '.join([*cells, *ends])} |"

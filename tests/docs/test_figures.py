@@ -4,7 +4,10 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from benchmarks import chart, figures, locomo, results, tables
+from benchmarks import chart, figures, locomo, parts, results, tables
+from langchain.agents.middleware import AgentMiddleware
+
+from perdure import middleware
 
 FOUND = results.load()
 
@@ -65,6 +68,24 @@ def test_what_a_search_finds_is_shown_as_a_share_and_floors_apart():
     assert tables.markdown(found, "recall").splitlines()[-1] == "| all, at 5 | 0.500 |  | 0.750 |  |  |  |  |"
     assert tables.markdown(found, "floors").splitlines()[-1] == "| min_score=0.10 |  | 0.100 |  |  |  |"
     assert len(tables.markdown(found).splitlines()) == 2
+
+
+def test_what_middleware_adds_is_shown_in_milliseconds_with_what_the_model_saw():
+    medians = {"added": 1.5, "added-file": -0.25, "request": 1.25}
+    notes = {"a turn, as times": "1.05 ×", "shown": "31 messages, 3,981 tokens"}
+    row = {"case": "a part", "unit": "ms", "base": None, "medians": medians, "ratios": medians, "notes": notes}
+    found = {"measurements": {"context": {"title": "Context", "rows": [row]}}}
+    wanted = "| a part | 1.50 ms | -0.25 ms | 1.25 ms | 1.05 × | 31 messages, 3,981 tokens |"
+    assert tables.markdown(found, "context").splitlines()[-1] == wanted
+    assert len(tables.markdown(found).splitlines()) == 2
+
+
+def test_each_part_of_the_middleware_is_measured_beside_what_langchain_has():
+    measured = " ".join(one.case for one in parts.VARIANTS)
+    known = [
+        name for name, one in vars(middleware).items() if isinstance(one, type) and issubclass(one, AgentMiddleware)
+    ]
+    assert [name for name in known if name not in measured] == []
 
 
 @pytest.mark.parametrize(("given", "said"), [(None, "make bench-recall LOCOMO="), ("nowhere.json", "names no file")])
