@@ -240,6 +240,27 @@ def test_that_a_summary_is_set_aside_is_told_once_a_request(memory, styled) -> N
     assert [event["perdure"] for event in events] == ["summary_set_aside"]
 
 
+def test_a_summary_of_what_was_removed_leaves_the_state_though_no_new_one_is_due(memory, styled) -> None:
+    model, summarizer = RecordingModel(script=["answer"] * 20), Summarizer(says=lambda _: ["ada's secret"])
+    agent = styled(agent_of(memory, model, Compaction(summarizer, trigger=("messages", 7), keep=("messages", 2))))
+    talked(agent, 4)
+    assert "secret" in state(agent)["compaction"]["text"]
+    messages = state(agent)["messages"]
+    agent.update_state(CONFIG, {"messages": remove(messages, messages[:6])})
+    talked(agent, 1, start=4)
+    assert state(agent)["compaction"] is None
+    assert len(summarizer.asked) == 1
+    assert marks.kind_of(model.seen[-1][0]) is None
+
+
+def test_more_is_summarised_than_keep_asks_for_if_a_summary_would_be_due_again_at_once(memory, styled) -> None:
+    model, summarizer = RecordingModel(script=["answer " * 50] * 40), Summarizer(says=numbered_facts)
+    agent = styled(agent_of(memory, model, Compaction(summarizer, trigger=("tokens", 1000), keep=("messages", 100))))
+    talked(agent, 40)
+    assert max(map(approximate, model.seen)) <= 1000
+    assert len(summarizer.asked) <= 40 * 100 / 400
+
+
 def test_a_message_replaced_in_place_keeps_the_summary(memory, styled) -> None:
     model, summarizer = RecordingModel(script=[f"answer {at}" for at in range(20)]), Summarizer(says=numbered_facts)
     agent = styled(agent_of(memory, model, Compaction(summarizer, trigger=("messages", 7), keep=("messages", 2))))

@@ -61,9 +61,9 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
     summary is extended from the one before it; a conversation larger than the model's window is read by parts.
 
     `trigger` and `keep` are LangChain's sizes, counted over what the model would see; `keep` may also be
-    ``("turns", 3)``. `window`: tokens that the summary's model takes, by default what its profile says, or 8,000.
-    `longest`: tokens of a summary. `timeout`: seconds for one answer. A `prompt` of your own has the blanks
-    ``{earlier}`` and ``{messages}``.
+    ``("turns", 3)``. No more than half of what triggers is kept, so that a summary is not due again at once.
+    `window`: tokens that the summary's model takes, by default what its profile says, or 8,000. `longest`: tokens of a
+    summary. `timeout`: seconds for one answer. A `prompt` of your own has the blanks ``{earlier}`` and ``{messages}``.
 
     A summary is used only if it is not empty and shorter than what it stands for. If the model fails, the run goes
     on as if nothing had been asked; the run's custom stream and the log say so, and the next human turn asks again.
@@ -104,17 +104,17 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
     ) -> ModelCallResult[Any]:
         earlier = self._standing(request)
         made = drive(self._made(request, earlier, Called()))
-        return _with_update(handler(_shaped(request, earlier, made)), made)
+        return _with_update(request, handler(_shaped(request, earlier, made)), made or earlier)
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> ModelCallResult[Any]:
         earlier = self._standing(request)
         made = await self._made(request, earlier, Awaited())
-        return _with_update(await handler(_shaped(request, earlier, made)), made)
+        return _with_update(request, await handler(_shaped(request, earlier, made)), made or earlier)
 
     def _standing(self, request: Request) -> Summary | None:
-        value = cast("dict[str, Any]", request.state).get(_CHANNEL)
+        value = _value(request)
         found = summaries.standing(value, requests.asked_in(request))
         if value is not None and found is None:
             requests.told(request, "summary_set_aside", reason="messages it covers were removed or replaced")
@@ -137,11 +137,13 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
     def _plan(self, request: Request, earlier: Summary | None) -> _Plan | None:
         messages = requests.asked_in(request)
         shown = summaries.with_summary(request.messages, messages, earlier) if earlier else list(request.messages)
-        if not sizes.met(self._trigger, lambda kind: self._size(request, shown, kind)):
+        clause = sizes.met(self._trigger, lambda kind: self._size(request, shown, kind))
+        if clause is None:
             return None
         covered = earlier.count if earlier else 0
         open_groups = [group for group in grouped(messages[covered:]) if group.role != "system"]
-        stays = sizes.kept(open_groups, self._room(request), self._count)
+        rooms = [self._keep, *((kind, size / 2) for kind, size in clause.items())]
+        stays = min(sizes.kept(open_groups, _room(request, *room), self._count) for room in rooms)
         due = open_groups[: len(open_groups) - stays]
         if not due:
             return None
@@ -155,10 +157,6 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
             return len(shown)
         tokens = self._count(shown) + requests.fixed(request, self._count, self._tools)
         return tokens if kind == "tokens" else tokens / _limit(request)
-
-    def _room(self, request: Request) -> tuple[str, float]:
-        kind, size = self._keep
-        return ("tokens", int(size * _limit(request))) if kind == "fraction" else (kind, size)
 
     def _checked(self, plan: _Plan, text: str) -> Summary:
         tokens = self._writer.tokens(text)
@@ -194,6 +192,10 @@ def _shaped(request: Request, earlier: Summary | None, made: Summary | None) -> 
     return requests.shown(requests.noted(request, "compaction", **facts), shown)
 
 
+def _room(request: Request, kind: str, size: float) -> tuple[str, float]:
+    return ("tokens", size * _limit(request)) if kind == "fraction" else (kind, size)
+
+
 def _turn_of(messages: Sequence[BaseMessage]) -> tuple[str | None, str | None]:
     """Return what names the human turn under way: its thread and its message."""
     last = next((one for one in reversed(messages) if conversations.role(one) == "human"), None)
@@ -210,7 +212,13 @@ def _limit(request: ModelRequest[Any]) -> int:
     return found
 
 
-def _with_update(response: ModelResponse[Any], made: Summary | None) -> ModelCallResult[Any]:
-    if made is None:
+def _with_update(request: Request, response: ModelResponse[Any], kept: Summary | None) -> ModelCallResult[Any]:
+    """Return the response with the state's new summary, if that is another than the state has."""
+    value = None if kept is None else kept.plain()
+    if value == _value(request):
         return response
-    return ExtendedModelResponse(response, Command(update={_CHANNEL: made.plain()}))
+    return ExtendedModelResponse(response, Command(update={_CHANNEL: value}))
+
+
+def _value(request: Request) -> object:
+    return cast("dict[str, Any]", request.state).get(_CHANNEL)

@@ -60,9 +60,9 @@ def _check(what: str, kind: object, size: object, kinds: Sequence[str]) -> None:
         )
 
 
-def met(found: Sequence[Mapping[str, float]], sizes: Callable[[str], float]) -> bool:
-    """Return whether all sizes of one clause are reached; `sizes` says how large something is."""
-    return any(all(sizes(kind) >= least for kind, least in clause.items()) for clause in found)
+def met(found: Sequence[Mapping[str, float]], sizes: Callable[[str], float]) -> Mapping[str, float] | None:
+    """Return the first clause of which all sizes are reached; `sizes` says how large something is."""
+    return next((clause for clause in found if all(sizes(kind) >= least for kind, least in clause.items())), None)
 
 
 def kept(groups: Sequence[Group], keep: Any, count: Counter) -> int:
