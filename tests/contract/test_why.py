@@ -8,6 +8,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_model_call
 from langchain.tools import tool
+from langgraph.graph import START, MessagesState, StateGraph
 from tests.contract.test_compaction import Summarizer
 from tests.models import RecordingModel, calling
 
@@ -178,6 +179,16 @@ def test_nothing_was_recorded(memory, styled) -> None:
     found = styled(memory).why("t", about="nine")
     assert (found.cause, found.call) == ("no_ledger", None)
     assert "Ledger()" in found.text
+
+
+@pytest.mark.parametrize("own", [True, None])
+def test_an_agent_that_is_a_subgraph_is_looked_at_too(memory, styled, own) -> None:
+    inner = agent_of(memory, ContextBudget(max_turns=1), checkpointer=own)
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", inner)
+    builder.add_edge(START, "agent")
+    say(builder.compile(checkpointer=memory.checkpointer, store=memory.store), FACT, "When does it open?")
+    assert cause(memory, styled) == "trimmed"
 
 
 def test_a_step_is_looked_at_on_its_own(memory, styled) -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import CheckpointTuple
 
 from perdure import errors
 from perdure.core.conversations import summaries
@@ -24,8 +25,8 @@ from perdure.model import Said, Thread
 
 __all__ = ["Call", "Evidence", "holds"]
 
-THREADS, ITEMS = 200, 10_000
-"""How many threads, newest first, and how many items are looked through."""
+THREADS, ITEMS, CHECKPOINTS = 200, 10_000, 200
+"""How many threads and checkpoints, newest first, and how many items are looked through."""
 _PAGE = 1000
 
 
@@ -112,20 +113,34 @@ class Evidence:
     def call(self, thread_id: str, step: int | None) -> Call | None:
         """Return a model call of a thread, the last if no step is named; None: none was recorded.
 
+        It is one of the thread's own agent or, if that has recorded none, of the last subgraph that has.
         Raises NotFoundError if no model call was recorded in that step.
         """
         saver = Saver(self.calls)
-        config: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
-        newest = saver.get_tuple(config)
-        ledger = (newest.checkpoint["channel_values"].get("context_ledger") or []) if newest else []
-        found = [record for record in ledger if step is None or record["step"] == step]
-        if not found and step is None:
+        newest = self._newest(saver, thread_id)
+        if newest is None:
             return None
+        ledger = _ledger(newest)
+        found = [record for record in ledger if step is None or record["step"] == step]
         if not found:
-            known = ", ".join(str(record["step"]) for record in ledger[-20:]) or "none"
+            known = ", ".join(str(record["step"]) for record in ledger[-20:])
             raise errors.NotFoundError(f"no model call was recorded in step {step} of {thread_id!r}; recorded: {known}")
         record = found[-1]
+        config: RunnableConfig = {"configurable": {**newest.config["configurable"]}}
+        del config["configurable"]["checkpoint_id"]
         then = next(iter(saver.list(config, filter={"step": record["step"]}, limit=1)), newest)
-        values = then.checkpoint["channel_values"] if then else {}
+        values = then.checkpoint["channel_values"]
         messages = list(values.get("messages") or [])[: record["state"]]
         return Call(record, messages, summaries.standing(values.get("compaction"), messages))
+
+    def _newest(self, saver: Saver, thread_id: str) -> CheckpointTuple | None:
+        """Return the newest checkpoint with a ledger."""
+        root = saver.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+        if root is not None and _ledger(root):
+            return root
+        listed = saver.list({"configurable": {"thread_id": thread_id}}, limit=CHECKPOINTS)
+        return next((found for found in listed if _ledger(found)), None)
+
+
+def _ledger(found: CheckpointTuple) -> list[dict[str, Any]]:
+    return found.checkpoint["channel_values"].get("context_ledger") or []
