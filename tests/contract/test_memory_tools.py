@@ -240,7 +240,7 @@ def test_what_can_not_be_meant_is_refused_when_it_is_made(given):
 def test_the_stand_in_model_knows_how_to_remember_with_them(memory):
     agent = create_agent(StandInModel(), memory_tools(memory), store=memory.store)
     agent.invoke({"messages": [("human", "I prefer green tea.")]}, context=ADA)
-    assert only(memory).value == {"text": "green tea"}
+    assert only(memory).value == {"text": "I prefer green tea."}
 
 
 def schema(name, description, **fields):
