@@ -162,8 +162,8 @@ def _hidden(named: str, call: Call, place: int, about: str) -> Why:
             return _answer("shown", f"{named}; the model saw it in the summary.", call)
         return _answer("summarised", f"{named}; a summary stands for it, and leaves it out.", call)
     if budget := next((note for note in call.notes("budget") if note["dropped"]), None):
-        limit = budget["max_tokens"] or "its number of turns"
-        return _answer("trimmed", f"{named}; the budget of {limit} left out {budget['dropped']} messages.", call)
+        limit = f" of {budget['max_tokens']} tokens" if budget["max_tokens"] else ""
+        return _answer("trimmed", f"{named}; ContextBudget{limit} left out {budget['dropped']} messages.", call)
     return _answer("filtered", f"{named}; another middleware has left it out of the request.", call)
 
 
