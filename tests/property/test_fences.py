@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -32,6 +34,16 @@ def holds(entries):
 @example([("\ud800\ufffe\uffff\x00\U0001fffe", "\ud800\ufffe\n")])
 def test_a_fence_is_closed_once_and_reads_back(given):
     holds([Entry("memory", said, {"key": key}) for said, key in given])
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_no_character_becomes_a_bracket_or_a_quote_when_the_text_is_normalized(form):
+    every = (chr(number) for number in range(sys.maxunicode + 1))
+    strange = [char for char in every if set(unicodedata.normalize(form, char)) & set('<>"')]
+    assert strange
+    for char in strange:
+        assert fences.escaped(char).isascii(), ascii(char)
+        assert not set(fences.escaped(char)) & set('<>"')
 
 
 def test_without_escapes_it_would_not(monkeypatch):

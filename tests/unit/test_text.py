@@ -14,6 +14,7 @@ HIDDEN = {
     "bidirectional": "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c",
     "tags": "".join(map(chr, range(0xE0000, 0xE0080))),
     "variation selectors": "\ufe00\ufe0e\U000e0100\U000e01ef",
+    "kept for more of them": "\u2065\ufff0\ufff8",
     "fillers": "\u115f\u1160\u3164\uffa0\u034f\u00ad",
     "control": "\x00\x07\x08\x1b\x7f\x9b",
     "surrogates": "\ud800\udfff",

@@ -8,10 +8,11 @@ import unicodedata
 __all__ = ["block", "inline", "json_safe"]
 
 _UNSEEN_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-# Invisible, though of other categories: joiners, fillers, variation selectors (but the one of emoji), all of plane 14;
-# and the two that no XML holds.
+# Invisible, though of other categories: joiners, fillers, variation selectors (but the one of emoji), all of plane 14,
+# what Unicode keeps for more of them; and the two that no XML holds.
 _UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0e\uffa0\ufffe\uffff\U000e0000-\U000e0fff]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0e\uffa0\ufff0-\ufff8\ufffe\uffff"
+    "\U000e0000-\U000e0fff]"
 )
 
 

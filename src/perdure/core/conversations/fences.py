@@ -13,9 +13,9 @@ from perdure.core import text
 
 __all__ = ["Entry", "escaped", "fence"]
 
-# Beside what XML asks for: the characters that are read as its angle brackets when a text is normalized.
+# Beside what XML asks for: the characters that are read as its angle brackets or quotes when a text is normalized.
 _ESCAPES: Final = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {char: f"&#x{ord(char):x};" for char in "＜＞﹤﹥"}
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {char: f"&#x{ord(char):x};" for char in "＜＞﹤﹥≮≯＂"}
 )
 
 
