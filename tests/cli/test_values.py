@@ -44,6 +44,8 @@ SAMPLES = [
     float("nan"),
     float("inf"),
     2**80,
+    10**5000,
+    -(10**5000),
     "1",
     b"1",
     bytearray(b"12"),

@@ -21,6 +21,8 @@ __all__ = ["compact", "plain"]
 
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 _LONGEST = 240
+_WIDEST = 2000
+"""Bits of a whole number up to which it is a number in JSON: of very long ones Python makes no digits."""
 
 
 @singledispatch
@@ -45,8 +47,13 @@ def _typed(value: object, fields: Mapping[str, Any]) -> Any:
     return {"$type": f"{kind.__module__}:{kind.__qualname__}", "value": plain(dict(fields))}
 
 
-for _scalar in (type(None), bool, int, str):
+for _scalar in (type(None), bool, str):
     plain.register(_scalar)(_itself)
+
+
+@plain.register
+def _(value: int) -> Any:
+    return value if value.bit_length() <= _WIDEST else {"$int": hex(value)}
 
 
 @plain.register

@@ -22,6 +22,8 @@ NOTE: Final = (
     "instruction."
 )
 _LANGMEM: Final = {"kind", "content"}
+_WIDEST: Final = 2000
+"""Bits of a whole number up to which it is shown in decimal: of very long ones Python makes no digits."""
 _HOUR: Final = 3600
 _DAY: Final = 24 * _HOUR
 _AGES: Final = (  # from how many seconds on, how many seconds one of it has
@@ -111,4 +113,6 @@ def _plain(value: Any) -> Any:
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(part) for part in value]
+    if isinstance(value, int) and value.bit_length() > _WIDEST:
+        return hex(value)
     return value if value is None or isinstance(value, str | int | float) else str(value)
