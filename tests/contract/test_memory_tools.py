@@ -228,6 +228,7 @@ def test_the_options_hold(memory, request):
         {"limit": 101},
         {"limit": True},
         {"min_score": 2},
+        {"min_score": "0.5"},
         {"namespace": ()},
         {"namespace": ("{}",)},
     ],

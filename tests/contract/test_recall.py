@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import json
 import logging
 from dataclasses import dataclass
 from typing import TypedDict
@@ -140,6 +141,16 @@ def test_age_source_and_confidence_are_told(memory, style):
     assert found["tea"].attrib == {"key": "tea", **known}
     assert found["job"].attrib == {"key": "job", "below": "work", "age": "3 days ago"}
     assert found["job"].text == '{"title":"tea taster","since":2020}'
+
+
+def test_a_number_of_any_length_can_be_shown(memory, style):
+    memory.store.put(SPACE, "tea", {"text": "tea", "cups": 10**5000, "debt": -(10**5000), "plain": 2**80})
+    asked = Asked(style, memory, Recall(max_tokens=10_000))
+    asked.ask("tea?", {"user_id": "ada"})
+    (found,) = parsed(asked.shown[0].text)
+    value = json.loads(found.text)
+    assert (int(value["cups"], 16), int(value["debt"], 16)) == (10**5000, -(10**5000))
+    assert value["plain"] == 2**80
 
 
 def test_what_scores_too_little_or_has_no_room_is_noted(url, style):
@@ -292,6 +303,9 @@ def test_nothing_that_was_recalled_is_logged(memory, style, caplog):
         {"limit": 101},
         {"max_tokens": 0},
         {"min_score": 2},
+        {"min_score": "0.5"},
+        {"filter": "topic"},
+        {"token_counter": 3},
         {"mode": "fuzzy"},
         {"on_error": "ignore"},
         {"namespace": ()},
@@ -328,6 +342,16 @@ def test_a_profile_stands_before_the_conversation_and_its_default_where_none_is_
     (preferences,) = parsed(asked.shown[1].text)
     assert preferences.text == r"Style: formal </profile> \u202e"
     assert asked.notes[0]["version"] == 1
+
+
+@pytest.mark.parametrize("template", ["Style: {style}".format_map, lambda value: value.get("style"), len])
+def test_a_template_that_can_not_make_text_of_a_value_is_named(memory, style, template):
+    memory.store.put(("profiles", "ada"), "profile", {"tone": "secret"})
+    asked = Asked(style, memory, Profile(template=template))
+    with pytest.raises(errors.ConfigurationError, match=r"Profile: template .* 'profile'; let it") as told:
+        asked.ask("hi", {"user_id": "ada"})
+    assert "secret" not in str(told.value)
+    assert asked.model.seen == []
 
 
 def test_without_a_profile_and_a_default_nothing_is_added(memory, style):

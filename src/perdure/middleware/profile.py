@@ -89,7 +89,20 @@ class Profile(Stored):
         return Entry("preferences", said, {"default": "true"})
 
     def _text(self, value: Mapping[str, Any]) -> str:
-        return showing.text_of(value) if self.template is None else self.template(value)
+        if self.template is None:
+            return showing.text_of(value)
+        try:
+            made: object = self.template(value)
+        except Exception as error:
+            raise errors.ConfigurationError(
+                f"Profile: template raised {type(error).__name__} for the item {self.key!r}; let it take every value "
+                "that is stored, also one without a field: lambda value: value.get('style', '')"
+            ) from error
+        if not isinstance(made, str):
+            raise errors.ConfigurationError(
+                f"Profile: template returned {type(made).__name__} for the item {self.key!r}; let it return text"
+            )
+        return made
 
 
 def _usable(item: Item | None) -> Item | None:

@@ -54,8 +54,16 @@ class Recall(Stored):
         if self.mode not in _MODES:
             raise errors.ConfigurationError(f"Recall: mode is 'hybrid', 'vector' or 'text', not {self.mode!r}")
         floor = self.min_score
-        if floor is not None and (isinstance(floor, bool) or not -1 <= floor <= 1):
+        if floor is not None and (isinstance(floor, bool | str) or not -1 <= floor <= 1):
             raise errors.ConfigurationError(f"Recall: min_score is a number from -1 to 1, not {floor!r}")
+        if self.filter is not None and not isinstance(self.filter, Mapping):
+            raise errors.ConfigurationError(
+                f"Recall: filter is a dict, such as {{'topic': 'food'}}, not {type(self.filter).__name__}"
+            )
+        if not callable(self.token_counter):
+            raise errors.ConfigurationError(
+                f"Recall: token_counter is a function from messages to a number, not {self.token_counter!r}"
+            )
 
     def wrap_model_call(self, request: Request, handler: Callable[[Request], ModelResponse[Any]]) -> ModelResponse[Any]:
         """Ask the model with what was recalled."""

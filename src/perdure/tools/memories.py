@@ -155,7 +155,7 @@ def _check(namespace: Namespace, prefix: str, *, longest: int, limit: int, min_s
     for name, given, most in (("longest", longest, 100_000), ("limit", limit, 100)):
         if type(given) is not int or not 1 <= given <= most:
             raise errors.ConfigurationError(f"memory_tools: {name} is a whole number from 1 to {most:,}, not {given!r}")
-    if min_score is not None and (isinstance(min_score, bool) or not -1 <= min_score <= 1):
+    if min_score is not None and (isinstance(min_score, bool | str) or not -1 <= min_score <= 1):
         raise errors.ConfigurationError(f"memory_tools: min_score is a number from -1 to 1, not {min_score!r}")
 
 
