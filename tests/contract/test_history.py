@@ -151,8 +151,9 @@ def test_messages_are_replaced_and_removed_by_their_ids(memory, history):
         history.add_messages([HumanMessage("four"), RemoveMessage(id="9")])
     history.add_messages([RemoveMessage(id=REMOVE_ALL_MESSAGES), HumanMessage("new", id="n")])
     assert texts(listed(history)) == ["new"]
-    with pytest.raises(errors.InvalidInputError, match="list of messages"):
-        history.add_messages("text")
+    for one in ("text", HumanMessage("text"), {"role": "user", "content": "text"}, None):
+        with pytest.raises(errors.InvalidInputError, match="list of messages"):
+            history.add_messages(one)
 
 
 def test_fifty_messages_added_at_one_moment_come_back_in_order(memory, styled):
@@ -388,6 +389,12 @@ def test_a_tenant_has_to_be_named_where_one_is_required():
         for name in ("", "a\nb", 7):
             with pytest.raises(errors.InvalidIdError):
                 memory.scope(tenant="acme").history(name)
+
+
+@pytest.mark.parametrize("channel", ["", "__start__", "__pregel_tasks", "branch:to:n", "a\0"])
+def test_a_channel_of_langgraphs_own_is_no_history(channel):
+    with Memory.open("sqlite://") as memory, pytest.raises(errors.InvalidIdError, match="channel"):
+        memory.history("t", channel=channel)
 
 
 def test_another_channel_can_be_the_history_and_one_without_messages_can_not(memory, styled):

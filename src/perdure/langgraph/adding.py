@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 from uuid import uuid4
 
@@ -10,23 +10,35 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.graph.message import add_messages
 
 from perdure import errors
-from perdure.core import checkpoints, lookups
+from perdure.core import checkpoints, ids, lookups, shapes
 from perdure.core.conversations import marks
 from perdure.core.values import renamed
 from perdure.langgraph.configs import ambient
 from perdure.model import Address
 
-__all__ = ["checked", "differ", "merged", "metadata", "refuse_inside", "refuse_waiting"]
+__all__ = ["checked", "checked_channel", "differ", "merged", "metadata", "refuse_inside", "refuse_waiting"]
 
 _OVER: Final = {"__error__", "__error_source_node__", "__no_writes__"}
 """What a run that failed leaves behind and no later step needs."""
 
 
-def checked(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return messages as a list of their own. Raises InvalidInputError for a single one."""
-    if isinstance(messages, str | BaseMessage):
-        raise errors.InvalidInputError("messages is a list of messages; add_message adds one")
+def checked(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """Return messages as a list of their own. Raises InvalidInputError for a single one, or a dict that may be one."""
+    if isinstance(messages, str | BaseMessage | Mapping) or not isinstance(messages, Iterable):
+        raise errors.InvalidInputError(
+            f"messages is a list of messages, not {type(messages).__name__}; add_message adds one"
+        )
     return list(messages)
+
+
+def checked_channel(name: object) -> str:
+    """Return the name of a channel that may be a history. Raises InvalidIdError."""
+    channel = ids.check(name, "channel")
+    if shapes.is_internal(channel):
+        raise errors.InvalidIdError(
+            f"channel {channel!r} is LangGraph's own; name one of the state's, whose reducer is add_messages"
+        )
+    return channel
 
 
 def merged(old: list[BaseMessage], new: list[BaseMessage]) -> list[BaseMessage]:

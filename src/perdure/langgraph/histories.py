@@ -38,7 +38,7 @@ class History(BaseChatMessageHistory):
         super().__init__()
         scope, configurable = calls.scope, ambient()
         self._calls = calls
-        self._channel = ids.check(channel, "channel")
+        self._channel = adding.checked_channel(channel)
         self._address = Address(
             tenant=scope.tenant_for(configurable),
             thread=ids.check(thread_id, "thread_id"),
