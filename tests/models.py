@@ -11,7 +11,10 @@ from pydantic import Field
 
 
 class RecordingModel(BaseChatModel):
-    """Fake: answers from a script, and with "done" after its end; `seen` and `bound` are what it was given."""
+    """Fake: answers from a script, and with "done" after its end; `seen` and `bound` are what it was given.
+
+    A function in the script is given the messages.
+    """
 
     script: Any = ()
     seen: Any = Field(default_factory=list)
@@ -29,6 +32,7 @@ class RecordingModel(BaseChatModel):
         at = len(self.seen)
         self.seen.append([message.model_copy(deep=True) for message in messages])
         given = self.script[at] if at < len(self.script) else "done"
+        given = given(messages) if callable(given) else given
         return AIMessage(given) if isinstance(given, str) else given
 
     def _generate(self, messages, stop=None, run_manager=None, **options):

@@ -303,3 +303,40 @@ def test_results_that_were_replaced_in_the_state_are_read_from_the_thread_s_hist
     assert answers[1].text == "x" * 3000
     assert answers[2].status == "error"
     assert "call-77" in answers[2].text
+
+
+def test_a_tool_whose_calls_have_the_same_id_in_each_turn_shows_its_newest_result_and_each_can_be_read(
+    memory, styled
+) -> None:
+    def first_result(messages):
+        named = messages[2].text.partition('reference="')[2].partition('"')[0]
+        return calling("read_tool_result", 9, reference=named)
+
+    model = RecordingModel(script=[calling("read", 1, size=3001), "done", calling("read", 1, size=3002), first_result])
+    agent = styled(agent_of(memory, model, ClearToolResults(keep=1), tools=[read]))
+    agent.invoke(asked("read"), CONFIG)
+    agent.invoke(asked("read another"), CONFIG)
+    shown = [message.text for message in model.seen[3] if message.type == "tool"]
+    assert ("3,001" in shown[0], len(shown[1])) == (True, 3002)
+    assert model.seen[4][-1].text == "x" * 3001
+
+
+def test_without_a_thread_a_reference_reads_nothing_of_a_thread_that_is_called_none(memory, styled) -> None:
+    model = RecordingModel(script=[calling("read", 1, size=3000), "done"])
+    told = {"configurable": {"thread_id": "None"}}
+    styled(agent_of(memory, model, ClearToolResults(memory), tools=[read])).invoke(asked("read"), told)
+    model = RecordingModel(script=[calling("read_tool_result", 2, reference="call-1"), "done"])
+    styled(create_agent(model, [], middleware=[ClearToolResults(memory)])).invoke(asked("read it"))
+    assert model.seen[1][-1].status == "error"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"keep": -1}, {"keep": True}, {"keep": 1.5}, {"longer_than": float("nan")}, {"exclude": "read"}]
+)
+def test_what_says_not_what_is_to_be_cleared_is_refused_before_anything_runs(wrong) -> None:
+    with pytest.raises(errors.ConfigurationError):
+        ClearToolResults(**wrong)
+    with pytest.raises(errors.InvalidInputError):
+        clear_tool_results([], **wrong)
+    with pytest.raises(errors.ConfigurationError):
+        ClearToolResults(page=0)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from langchain.tools import ToolRuntime
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from perdure import errors
-from perdure.core import conversations
-from perdure.core.conversations import marks
-from perdure.core.conversations.clearing import READ_TOOL, text_of
+from perdure.core.conversations import clearing, marks
 from perdure.memory import Memory
 from perdure.middleware import requests
 from perdure.middleware.shaping import Request, Shaping
@@ -38,21 +36,21 @@ class ClearToolResults(Shaping):
         page: int = 4000,
     ) -> None:
         super().__init__()
-        if keep < 0 or longer_than < 0 or page < 1:
-            raise errors.ConfigurationError("keep and longer_than are whole numbers from 0, page from 1")
+        try:
+            clearing.check(keep, longer_than, exclude)
+        except errors.InvalidInputError as error:
+            raise errors.ConfigurationError(f"ClearToolResults: {error}") from None
+        if type(page) is not int or page < 1:
+            raise errors.ConfigurationError(f"ClearToolResults: page is a whole number from 1, not {page!r}")
         self._keep, self._longer_than, self._exclude = keep, longer_than, frozenset(exclude)
         self.tools = [_reader(memory, page)]
 
     def shaped(self, request: Request) -> Request:
         """Return the request with references in place of old, long tool results."""
-        cleared = conversations.clear_tool_results(
-            request.messages, keep=self._keep, longer_than=self._longer_than, exclude=self._exclude
-        )
-        places = {message.tool_call_id: message for message in cleared}
-        messages = [
-            places.get(message.tool_call_id, message) if isinstance(message, ToolMessage) else message
-            for message in request.messages
-        ]
+        messages: list[BaseMessage] = [*request.messages]
+        cleared = [*clearing.references(messages, self._keep, self._longer_than, self._exclude)]
+        for at, reference in cleared:
+            messages[at] = reference
         noted = requests.noted(request, "clearing", cleared=len(cleared)) if cleared else request
         return requests.shown(noted, messages)
 
@@ -61,48 +59,43 @@ def _reader(memory: Memory | None, page: int) -> BaseTool:
     """Return the tool that reads results; it finds those of its own thread only."""
 
     def read_tool_result(reference: str, runtime: ToolRuntime, start: int = 0) -> str:
-        messages = runtime.state["messages"]
-        found = _result(messages, reference)
-        if memory is not None and _is_gone(found):
-            said = memory.history(_thread(runtime)).transcript()
-            found = _result((one.message for one in said), reference) or found
+        found = clearing.result_of(runtime.state["messages"], reference)
+        thread = _thread(runtime)
+        if memory is not None and thread is not None and _is_gone(found):
+            said = memory.history(thread).transcript()
+            found = clearing.result_of((one.message for one in said), reference)
         return _page(reference, found, start, page)
 
     async def aread_tool_result(reference: str, runtime: ToolRuntime, start: int = 0) -> str:
-        messages = runtime.state["messages"]
-        found = _result(messages, reference)
-        if memory is not None and _is_gone(found):
-            said = await memory.history(_thread(runtime)).atranscript()
-            found = _result((one.message for one in said), reference) or found
+        found = clearing.result_of(runtime.state["messages"], reference)
+        thread = _thread(runtime)
+        if memory is not None and thread is not None and _is_gone(found):
+            said = await memory.history(thread).atranscript()
+            found = clearing.result_of((one.message for one in said), reference)
         return _page(reference, found, start, page)
 
     return StructuredTool.from_function(
         read_tool_result,
         coroutine=aread_tool_result,
-        name=READ_TOOL,
+        name=clearing.READ_TOOL,
         description="Read a tool result that was left out. `start` is the character to begin at.",
         handle_tool_error=True,
     )
-
-
-def _result(messages: Iterable[BaseMessage], reference: str) -> ToolMessage | None:
-    """Return the last result of a call."""
-    found = [one for one in messages if isinstance(one, ToolMessage) and one.tool_call_id == reference]
-    return found[-1] if found else None
 
 
 def _is_gone(found: ToolMessage | None) -> bool:
     return found is None or marks.kind_of(found) == "cleared"
 
 
-def _thread(runtime: ToolRuntime) -> str:
-    return str(runtime.config.get("configurable", {}).get("thread_id"))
+def _thread(runtime: ToolRuntime) -> str | None:
+    named = runtime.config.get("configurable", {}).get("thread_id")
+    return None if named is None else str(named)
 
 
 def _page(reference: str, found: ToolMessage | None, start: int, size: int) -> str:
     if found is None or _is_gone(found):
         raise ToolException(f"There is no result {reference!r} in this conversation any more.")
-    text = text_of(found)
+    text = clearing.text_of(found)
     if not 0 <= start < max(len(text), 1):
         raise ToolException(f"The result has {len(text):,} characters: start is a number from 0 to {len(text) - 1}.")
     end = start + size

@@ -91,7 +91,7 @@ def test_old_long_results_become_references_with_their_ids() -> None:
     [reference] = clear_tool_results(messages, keep=1)
     assert (reference.id, reference.tool_call_id) == ("m2", "c1")
     assert "5,000 characters" in reference.text
-    assert 'read_tool_result(reference="c1")' in reference.text
+    assert 'read_tool_result(reference="m2")' in reference.text
     found = add_messages(messages, [reference])
     assert validate(found) == []
     assert clear_tool_results(found, keep=1) == []  # a reference is not cleared again
