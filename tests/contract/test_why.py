@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_model_call
 from langchain.tools import tool
+from langchain_core.messages import AIMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from tests.contract.test_compaction import Summarizer
 from tests.models import RecordingModel, calling
 
 from perdure import Memory, errors
-from perdure.middleware import ClearToolResults, Compaction, ContextBudget, Ledger, Recall, remove
+from perdure.middleware import ClearToolResults, Compaction, ContextBudget, Ledger, Profile, Recall, remove
 
 FACT = "The harbour opens at nine."
 
@@ -222,3 +224,86 @@ def test_the_record_holds_ids_and_sizes_and_no_content(memory, styled) -> None:
     assert "nine" not in repr(record)
     assert "dear" not in repr(record)
     assert record["notes"][0]["shown"][0][0] == "harbour"
+
+
+CONFIG = {"configurable": {"thread_id": "t"}}
+
+
+def test_a_profile_that_was_stored_after_the_call_was_not_shown_in_it(memory, styled) -> None:
+    say(agent_of(memory, Profile(("profiles", "{user_id}"))), "When does it open?")
+    memory.store.put(("profiles", "ada"), "profile", {"text": FACT})
+    found = styled(memory).why("t", about="nine")
+    assert (found.cause, "after that call" in found.text) == ("not_recalled", True)
+
+
+def test_an_item_below_the_profile_s_place_is_not_the_profile(memory, styled) -> None:
+    memory.store.put(("profiles", "ada"), "profile", {"text": "short"})
+    memory.store.put(("profiles", "ada", "work"), "profile", {"text": FACT})
+    say(agent_of(memory, Profile(("profiles", "{user_id}"))), "When does it open?")
+    assert cause(memory, styled) == "not_recalled"
+    assert cause(memory, styled, about="short") == "shown"
+
+
+def test_items_with_one_key_in_two_namespaces_are_told_apart(memory, styled) -> None:
+    memory.store.put(("facts", "ada", "work"), "harbour", {"text": FACT + " word" * 2000})
+    memory.store.put(("facts", "ada", "home"), "harbour", {"text": "A harbour is near."})
+    say(agent_of(memory, Recall(("facts", "{user_id}"), max_tokens=100)), "Is there a harbour?")
+    assert cause(memory, styled) == "no_room"
+    assert cause(memory, styled, about="is near") == "shown"
+
+
+def test_of_several_forks_it_looks_at_the_one_that_the_thread_goes_on_with(memory, styled) -> None:
+    agent = agent_of(memory, ContextBudget(max_turns=1))
+    say(agent, "Hello.")
+    first = agent.get_state(CONFIG).config
+    say(agent, FACT)
+    second = agent.get_state(CONFIG).config
+    agent.invoke({"messages": [("user", "Something else.")]}, first, context=User())
+    agent.invoke({"messages": [("user", "When does it open?")]}, second, context=User())
+    records = agent.get_state(CONFIG).values["context_ledger"]
+    assert cause(memory, styled, step=records[1]["step"]) == "shown"
+    assert cause(memory, styled) == "trimmed"
+
+
+def test_after_the_call_s_checkpoint_was_pruned_no_other_messages_are_taken_for_its_own(memory, styled) -> None:
+    agent = agent_of(memory, ContextBudget(max_turns=2))
+    say(agent, "One.", "Two.", FACT, "When does it open?")
+    messages = agent.get_state(CONFIG).values["messages"]
+    memory.checkpointer.prune(["t"])
+    assert cause(memory, styled) == "shown"
+    agent.update_state(CONFIG, {"messages": remove(messages, messages[:4])})
+    memory.checkpointer.prune(["t"])
+    found = styled(memory).why("t", about="nine")
+    assert (found.cause, "pruned" in found.text) == ("no_ledger", True)
+
+
+def test_results_that_langchain_adds_for_unreadable_calls_move_nothing(memory, styled) -> None:
+    wrong = [{"name": "read", "args": "{", "id": "bad", "error": "no JSON"}]
+    script = [AIMessage("", invalid_tool_calls=wrong), "two", "three"]
+    agent = agent_of(memory, script=script)
+    say(agent, "One.", FACT)
+    assert [one.type for one in agent.get_state(CONFIG).values["messages"]] == ["human", "ai", "tool", "human", "ai"]
+    assert cause(memory, styled) == "shown"
+
+
+def test_the_text_may_have_lines_and_quotes(memory, styled) -> None:
+    memory.store.put(("facts",), "sign", {"text": 'The sign says "open"\nat nine.'})
+    say(agent_of(memory), "Two\nlines.")
+    assert cause(memory, styled, about="two lines.") == "shown"
+    assert cause(memory, styled, about='says "open" at\nnine') == "not_recalled"
+    for wrong in ("", " \n", "x" * 2001, 5):
+        with pytest.raises(errors.InvalidInputError):
+            cause(memory, styled, about=wrong)
+
+
+def test_a_graph_of_one_s_own_without_messages_is_told_where_its_state_holds_it(memory, styled) -> None:
+    class Own(TypedDict):
+        chat: str
+        context_ledger: str
+
+    builder = StateGraph(Own)
+    builder.add_node("say", lambda _: {"chat": FACT, "context_ledger": "mine"})
+    builder.add_edge(START, "say")
+    builder.compile(checkpointer=memory.checkpointer).invoke({"chat": ""}, CONFIG)
+    found = styled(memory).why("t", about="nine")
+    assert (found.cause, "'chat'" in found.text) == ("no_ledger", True)

@@ -28,31 +28,51 @@ __all__ = ["Call", "Evidence", "holds"]
 THREADS, ITEMS, CHECKPOINTS = 200, 10_000, 200
 """How many threads and checkpoints, newest first, and how many items are looked through."""
 _PAGE = 1000
+_OURS = {"messages", "context_ledger", "compaction"}
+_FIELDS = {"at", "step", "tokens", "state", "digest", "seen", "changed", "notes"}
 
 
 def holds(text: str, wanted: str) -> bool:
-    """Return whether a text holds another, in capital or small letters, full-width or not."""
+    """Return whether a text holds another, in capital or small letters, full-width or not, on whatever lines."""
     return _plain(wanted) in _plain(text)
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def _text(message: BaseMessage) -> str:
     """Return what a message says, with the arguments of the tools it calls."""
     calls = getattr(message, "tool_calls", ())
-    return "\n".join(
-        [str(message.text), *(json.dumps(call["args"], ensure_ascii=False, default=str) for call in calls)]
-    )
+    return "\n".join([str(message.text), *(_dumped(call["args"]) for call in calls)])
+
+
+def _dumped(value: object) -> str:
+    """Return a value as JSON and, on lines of their own, its texts as they are, without JSON's escapes."""
+    written = json.dumps(value, ensure_ascii=False, default=str, skipkeys=True)
+    return "\n".join([written, *_texts(value)])
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A model call: its record, the state's messages at that time, and the summary that it saw."""
+    """A model call: its record, the state's messages at that time, and the summary that it saw.
+
+    `messages` None: no checkpoint has that state any more.
+    """
 
     record: Mapping[str, Any]
-    messages: Sequence[BaseMessage]
+    messages: Sequence[BaseMessage] | None
     summary: Summary | None = None
 
     def notes(self, part: str) -> list[Mapping[str, Any]]:
@@ -61,7 +81,7 @@ class Call:
 
     def place(self, message_id: str | None) -> int | None:
         """Return where in the state a message stood; None if it was not there."""
-        return next((at for at, message in enumerate(self.messages) if message.id == message_id), None)
+        return next((at for at, message in enumerate(self.messages or ()) if message.id == message_id), None)
 
     def saw(self, place: int) -> bool:
         """Return whether the model was shown the state's message of a place."""
@@ -90,6 +110,16 @@ class Evidence:
         """Return the messages of a thread, removed ones too, that hold a text."""
         return [one for one in History(self.calls, thread_id).transcript() if holds(_text(one.message), wanted)]
 
+    def channels(self, thread_id: str, wanted: str) -> list[str]:
+        """Return the names of a thread's channels, other than the messages, that hold a text now."""
+        newest = Saver(self.calls).get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+        values = newest.checkpoint["channel_values"] if newest else {}
+        return [
+            name
+            for name, value in values.items()
+            if name not in _OURS and not name.startswith("__") and holds(_dumped(value), wanted)
+        ]
+
     def elsewhere(self, thread_id: str, wanted: str) -> list[str]:
         """Return the ids of other threads in which a text was said; three are enough."""
         found: list[str] = []
@@ -104,7 +134,7 @@ class Evidence:
         for offset in range(0, ITEMS, _PAGE):
             page = store.search((), limit=_PAGE, offset=offset, refresh_ttl=False, superseded=True, quarantined=True)
             for item in cast("list[SearchItem]", page):
-                if wanted is None or holds(json.dumps(item.value, ensure_ascii=False, default=str), wanted):
+                if wanted is None or holds(_dumped(item.value), wanted):
                     yield item
             if len(page) < _PAGE:
                 return
@@ -126,12 +156,11 @@ class Evidence:
             known = ", ".join(str(record["step"]) for record in ledger[-20:])
             raise errors.NotFoundError(f"no model call was recorded in step {step} of {thread_id!r}; recorded: {known}")
         record = found[-1]
-        config: RunnableConfig = {"configurable": {**newest.config["configurable"]}}
-        del config["configurable"]["checkpoint_id"]
-        then = next(iter(saver.list(config, filter={"step": record["step"]}, limit=1)), newest)
-        values = then.checkpoint["channel_values"]
-        messages = list(values.get("messages") or [])[: record["state"]]
-        return Call(record, messages, summaries.standing(values.get("compaction"), messages))
+        then, before = _around(saver, newest, record)
+        held = (_messages(state)[: record["state"]] for state in (then, before, newest) if state is not None)
+        messages = next((one for one in held if summaries.digest(one) == record["digest"]), None)
+        value = (then or newest).checkpoint["channel_values"].get("compaction")
+        return Call(record, messages, None if messages is None else summaries.standing(value, messages))
 
     def _newest(self, saver: Saver, thread_id: str) -> CheckpointTuple | None:
         """Return the newest checkpoint with a ledger."""
@@ -143,4 +172,23 @@ class Evidence:
 
 
 def _ledger(found: CheckpointTuple) -> list[dict[str, Any]]:
-    return found.checkpoint["channel_values"].get("context_ledger") or []
+    """Return the records of a checkpoint; a channel of somebody else's that has the ledger's name holds none."""
+    held = found.checkpoint["channel_values"].get("context_ledger")
+    return [one for one in held if isinstance(one, dict) and one.keys() >= _FIELDS] if isinstance(held, list) else []
+
+
+def _messages(found: CheckpointTuple) -> list[BaseMessage]:
+    held = found.checkpoint["channel_values"].get("messages")
+    return [one for one in held if isinstance(one, BaseMessage)] if isinstance(held, list) else []
+
+
+def _around(
+    saver: Saver, newest: CheckpointTuple, record: Mapping[str, Any]
+) -> tuple[CheckpointTuple | None, CheckpointTuple | None]:
+    """Return the checkpoint that a call's step has written, which may be one of several forks, and the one before."""
+    config: RunnableConfig = {"configurable": {**newest.config["configurable"]}}
+    del config["configurable"]["checkpoint_id"]
+    listed = saver.list(config, filter={"step": record["step"]})
+    then = next((found for found in listed if record in _ledger(found)), None)
+    before = saver.get_tuple(then.parent_config) if then and then.parent_config else None
+    return then, before

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from perdure import errors
 from perdure.core import ids
 from perdure.langgraph.calls import Calls
 from perdure.langgraph.evidence import Call, Evidence, holds
@@ -25,7 +27,7 @@ def why(calls: Calls, thread_id: str, *, about: str | None = None, step: int | N
     then stored and not recalled, recalled and not shown. Without a `step` it is the thread's last recorded call.
     """
     thread_id = ids.check(thread_id, "thread_id")
-    about = None if about is None else ids.check(about, "about", longest=LONGEST)
+    _check_about(about)
     evidence = Evidence(calls)
     if evidence.thread(thread_id) is None:
         return _absent(evidence, thread_id, about)
@@ -37,6 +39,11 @@ def why(calls: Calls, thread_id: str, *, about: str | None = None, step: int | N
     if not found:
         return _nowhere(evidence, thread_id, about, call)
     return min(found, key=lambda one: _ORDER.index(one.cause))
+
+
+def _check_about(about: object) -> None:
+    if about is not None and not (isinstance(about, str) and about.strip() and len(about) <= LONGEST):
+        raise errors.InvalidInputError(f"about is a text of up to {LONGEST:,} characters, as it was said or stored")
 
 
 _ORDER = [
@@ -88,6 +95,13 @@ def _empty(evidence: Evidence) -> Why:
 
 
 def _nowhere(evidence: Evidence, thread_id: str, about: str, call: Call | None) -> Why:
+    if channels := evidence.channels(thread_id, about):
+        return _answer(
+            "no_ledger",
+            f"The thread holds it in its state's {_listed(channels)}, not in its messages: what a model saw of that is "
+            "not recorded.",
+            call,
+        )
     if said := evidence.elsewhere(thread_id, about):
         return _other_thread(
             f"It was not said in thread {thread_id!r} but in {_listed(said)}. A thread knows what was said in it; what "
@@ -122,8 +136,9 @@ def _listed(names: Iterable[str]) -> str:
 def _plain(call: Call | None) -> Why:
     if call is None:
         return _no_ledger("The thread is here.")
-    hidden = len(call.messages) - sum(last - first + 1 for first, last in call.record["seen"])
-    return _answer("shown", f"The model saw all but {hidden} of the state's {len(call.messages)} messages.", call)
+    held = call.record["state"]
+    hidden = held - sum(last - first + 1 for first, last in call.record["seen"])
+    return _answer("shown", f"The model saw all but {hidden} of the state's {held} messages.", call)
 
 
 def _no_ledger(text: str) -> Why:
@@ -134,12 +149,17 @@ def _said(one: Said, call: Call | None, about: str) -> Why:
     named = f"Message {one.message.id!r} of {one.at:%Y-%m-%d %H:%M} holds it"
     if call is None:
         return _removed(named) if not one.present else _no_ledger(f"{named}, and is in the state.")
+    if call.messages is None:
+        return _answer("no_ledger", f"{named}. {_LOST}", call)
     place = call.place(one.message.id)
     if place is None:
         return _removed(named, call)
     if call.saw(place):
         return _seen(named, call, str(one.message.id))
     return _hidden(named, call, place, about)
+
+
+_LOST = "The checkpoint of that call was pruned, and the messages have changed: what it saw of them can't be told."
 
 
 def _removed(named: str, call: Call | None = None) -> Why:
@@ -157,8 +177,8 @@ def _seen(named: str, call: Call, message_id: str) -> Why:
 
 
 def _hidden(named: str, call: Call, place: int, about: str) -> Why:
-    if call.summary is not None and place < call.summary.count:
-        if holds(call.summary.text, about):
+    if any(place < note["count"] for note in call.notes("compaction")):
+        if call.summary is not None and holds(call.summary.text, about):
             return _answer("shown", f"{named}; the model saw it in the summary.", call)
         return _answer("summarised", f"{named}; a summary stands for it, and leaves it out.", call)
     if budget := next((note for note in call.notes("budget") if note["dropped"]), None):
@@ -177,6 +197,8 @@ def _stored(item: SearchItem, call: Call | None) -> Why:
         return _answer("not_recalled", f"{where}, and is {state}: no search finds it.", call)
     if call is None:
         return _no_ledger(f"{where}, only in the store.")
+    if item.created_at > dt.datetime.fromisoformat(call.record["at"]):
+        return _answer("not_recalled", f"{where}, and was stored after that call.", call)
     notes = [*call.notes("recall"), *call.notes("profile")]
     for note in notes:
         if (found := _recalled(where, note, item, call)) is not None:
@@ -190,16 +212,18 @@ def _stored(item: SearchItem, call: Call | None) -> Why:
 
 def _recalled(where: str, note: Mapping[str, Any], item: SearchItem, call: Call) -> Why | None:
     """Return what a part has noted of an item; None if it has noted nothing."""
-    if tuple(note["namespace"]) != item.namespace[: len(note["namespace"])]:
+    namespace, below = tuple(note["namespace"]), item.namespace[len(note["namespace"]) :]
+    if (*namespace, *below) != item.namespace:
         return None
     if note["part"] == "profile":
-        seen = note["key"] == item.key
+        seen = not below and note["key"] == item.key and "version" in note
         return _answer("shown", f"{where}; the model saw it as its profile.", call) if seen else None
-    shown, below = dict(note["shown"]), dict(note["below"])
-    if item.key in shown:
-        return _answer("shown", f"{where}; it was recalled with score {shown[item.key]}.", call)
-    if item.key in below:
-        return _answer("below_cut", f"{where}; it was found with score {below[item.key]}, below min_score.", call)
-    if item.key in note["no_room"]:
+    name = "/".join([*below, item.key])
+    shown, low = dict(note["shown"]), dict(note["below"])
+    if name in shown:
+        return _answer("shown", f"{where}; it was recalled with score {shown[name]}.", call)
+    if name in low:
+        return _answer("below_cut", f"{where}; it was found with score {low[name]}, below min_score.", call)
+    if name in note["no_room"]:
         return _answer("no_room", f"{where}; it was found, and there was no room for it in Recall's max_tokens.", call)
     return None

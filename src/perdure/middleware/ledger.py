@@ -13,7 +13,7 @@ from langgraph.config import get_config
 from langgraph.types import Command
 
 from perdure.core import conversations
-from perdure.core.conversations import Counter, marks
+from perdure.core.conversations import Counter, marks, summaries
 from perdure.middleware import requests
 from perdure.middleware.shaping import Request
 
@@ -69,6 +69,7 @@ class Ledger(AgentMiddleware[LedgerState, Any, Any]):
             "step": get_config().get("metadata", {}).get("langgraph_step"),
             "tokens": self._tokens(request),
             "state": len(messages),
+            "digest": summaries.digest(messages),
             "seen": seen,
             "changed": changed,
             "notes": requests.notes(request),

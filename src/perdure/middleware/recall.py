@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from langchain.agents.middleware import ModelResponse
 from langchain_core.messages import BaseMessage
-from langgraph.store.base import BaseStore, SearchItem
+from langgraph.store.base import BaseStore, Item, SearchItem
 
 from perdure import errors
 from perdure.core.conversations import Counter, approximate, marks
@@ -92,9 +92,9 @@ class Recall(Stored):
         request = self._noted(
             request,
             labels,
-            shown=list(map(_scored, shown.items)),
-            below=list(map(_scored, below)),
-            no_room=[item.key for item in shown.no_room],
+            shown=[_scored(item, labels) for item in shown.items],
+            below=[_scored(item, labels) for item in below],
+            no_room=[_named(item, labels) for item in shown.no_room],
         )
         if not shown.text:
             return request
@@ -140,9 +140,14 @@ def _asked(messages: Sequence[BaseMessage]) -> int | None:
     return None
 
 
-def _scored(item: Any) -> list[Any]:
+def _scored(item: Any, labels: Labels) -> list[Any]:
     score = item.score
-    return [item.key, score if score is None or math.isfinite(score) else None]
+    return [_named(item, labels), score if score is None or math.isfinite(score) else None]
+
+
+def _named(item: Item, labels: Labels) -> str:
+    """Return an item's key, after the labels by which its namespace is longer than the one that was searched."""
+    return "/".join([*item.namespace[len(labels) :], item.key])
 
 
 def _check_number(name: str, given: object, most: int | None = None) -> None:
