@@ -7,7 +7,6 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from perdure import errors
 from perdure.core import ids
 from perdure.langgraph.calls import Calls
 from perdure.langgraph.evidence import Call, Evidence, holds
@@ -27,7 +26,8 @@ def why(calls: Calls, thread_id: str, *, about: str | None = None, step: int | N
     then stored and not recalled, recalled and not shown. Without a `step` it is the thread's last recorded call.
     """
     thread_id = ids.check(thread_id, "thread_id")
-    _check_about(about)
+    if about is not None:
+        about = ids.check(" ".join(about.split()) if isinstance(about, str) else about, "about", longest=LONGEST)
     evidence = Evidence(calls)
     if evidence.thread(thread_id) is None:
         return _absent(evidence, thread_id, about)
@@ -39,11 +39,6 @@ def why(calls: Calls, thread_id: str, *, about: str | None = None, step: int | N
     if not found:
         return _nowhere(evidence, thread_id, about, call)
     return min(found, key=lambda one: _ORDER.index(one.cause))
-
-
-def _check_about(about: object) -> None:
-    if about is not None and not (isinstance(about, str) and about.strip() and len(about) <= LONGEST):
-        raise errors.InvalidInputError(f"about is a text of up to {LONGEST:,} characters, as it was said or stored")
 
 
 _ORDER = [
