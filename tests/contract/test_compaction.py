@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 from pydantic import Field
 from tests.models import RecordingModel, calling
-from tests.talks import written
+from tests.talks import ai, human, result, written
 
 from perdure import errors
 from perdure.core.conversations import approximate, marks, remove, replace, validate
@@ -179,6 +179,8 @@ FAILURES = {
     "endless": (endless, "longer than"),
     "longer": (lambda _: ["word " * 300], "tokens"),
     "slow": (slow, "longer than 0.01 seconds"),
+    "thinking": (lambda _: [[{"type": "thinking", "thinking": "of its content"}]], "empty"),
+    "calling": (lambda _: [[{"type": "tool_use", "id": "c", "name": "look", "input": {"at": "content"}}]], "empty"),
 }
 
 
@@ -310,6 +312,63 @@ def test_the_summary_stays_out_of_the_agent_s_answer(memory) -> None:
     assert "compaction" not in agent.get_output_jsonschema()["properties"]
 
 
+def test_of_an_answer_in_blocks_the_text_is_the_summary(memory, styled) -> None:
+    thought = [{"type": "thinking", "thinking": "secret"}, {"type": "text", "text": "the record"}]
+    model, summarizer = RecordingModel(script=["answer " * 30] * 9), Summarizer(says=lambda _: [thought])
+    agent = styled(agent_of(memory, model, Compaction(summarizer, trigger=("messages", 3), keep=("messages", 1))))
+    talked(agent, 2)
+    assert state(agent)["compaction"]["text"] == "the record"
+
+
+def test_beside_a_long_system_prompt_the_model_still_sees_at_most_the_trigger(memory, styled) -> None:
+    model, summarizer = RecordingModel(script=["answer " * 60] * 30), Summarizer(says=lambda _: ["record " * 100])
+    part = Compaction(summarizer, trigger=("tokens", 3000), keep=("tokens", 1500))
+    stores = {"middleware": [part], "checkpointer": memory.checkpointer}
+    agent = styled(create_agent(model, [], system_prompt="rule " * 1700, **stores))
+    talked(agent, 30)
+    assert max(map(approximate, model.seen)) <= 3000
+    assert 1 < len(summarizer.asked) <= 15  # not at each call
+
+
+def test_a_result_that_comes_late_is_not_parted_from_its_call(memory, styled) -> None:
+    model, summarizer = RecordingModel(script=["done"]), Summarizer(says=lambda _: ["record"])
+    part = Compaction(summarizer, trigger=("messages", 8), keep=("messages", 4))
+    agent = styled(agent_of(memory, model, part))
+    woven = [human("h " * 200, id="1"), ai(id="2"), human("h", id="3"), ai("c1", id="4"), ai("c2", id="5")]
+    woven += [result("c2", id="6"), result("c1", id="7")]
+    agent.update_state(CONFIG, {"messages": woven}, as_node="model")
+    agent.invoke(asked("go on"), CONFIG)
+    assert written(model.seen[0]) == "H H A[c1] T(c1) A[c2] T(c2) H"
+    assert state(agent)["compaction"]["count"] == 3
+
+
+def test_a_summary_outlives_the_results_that_langchain_adds_for_unreadable_calls(memory, styled) -> None:
+    wrong = [{"name": "look", "args": "{", "id": "bad", "error": "no JSON"}]
+    script = ["one " * 50, AIMessage("two " * 50, invalid_tool_calls=wrong), *["three " * 50] * 4]
+    model, summarizer = RecordingModel(script=script), Summarizer(says=lambda _: ["record"])
+    agent = styled(agent_of(memory, model, Compaction(summarizer, trigger=("messages", 5), keep=("messages", 1))))
+    told = []
+    for at in range(5):
+        told += agent.stream(asked(f"question {at}"), CONFIG, stream_mode="custom")
+    assert {event["perdure"] for event in told} == {"summarised"}
+    assert all(validate(shown) == [] for shown in model.seen)
+
+
+def test_a_summary_is_measured_now_and_then_and_not_at_each_piece(memory) -> None:
+    counted = []
+
+    def count(messages):
+        counted.append(1)
+        return approximate(messages)
+
+    model = RecordingModel(script=["answer " * 900] * 3)
+    summarizer = Summarizer(says=lambda _: ["word "] * 700)
+    part = Compaction(summarizer, trigger=("messages", 3), keep=("messages", 1), token_counter=count)
+    talked(agent_of(memory, model, part), 2)
+    assert len(state(agent_of(memory, model, part))["compaction"]["text"]) == 700 * 5 - 1
+    assert len(counted) < 200
+
+
 def test_trigger_and_keep_may_be_any_of_langchain_s_sizes(memory) -> None:
     def calls(trigger, keep, **profile):
         summarizer = Summarizer(says=lambda _: ["record"])
@@ -343,6 +402,15 @@ def test_trigger_and_keep_may_be_any_of_langchain_s_sizes(memory) -> None:
         {"trigger": ("messages", 5), "window": 0},
         {"trigger": ("messages", 5), "longest": 0},
         {"trigger": ("messages", 5), "timeout": -1},
+        {"trigger": ("messages", 5), "timeout": float("nan")},
+        {"trigger": ("messages", 5), "timeout": "5"},
+        {"trigger": ("messages", 5), "window": 1.5},
+        {"trigger": ("messages", 5), "longest": True},
+        {"trigger": ("messages", 5), "prompt": 5},
+        {"trigger": ("messages", 5), "token_counter": "approximate"},
+        {"trigger": ("fraction", float("nan"))},
+        {"trigger": (["tokens"], 5)},
+        {"trigger": None},
     ],
 )
 def test_wrong_sizes_are_refused_before_anything_runs(wrong) -> None:

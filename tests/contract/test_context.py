@@ -216,7 +216,14 @@ def test_system_prompt_and_system_messages_stay(memory, styled) -> None:
 
 
 def test_wrong_limits_are_refused_before_anything_runs() -> None:
-    for wrong in ({"max_tokens": 0}, {"max_tokens": 1.5}, {"max_turns": True}, {"keep": "first"}, {"oversize": "no"}):
+    for wrong in (
+        {"max_tokens": 0},
+        {"max_tokens": 1.5},
+        {"max_turns": True},
+        {"keep": "first"},
+        {"oversize": "no"},
+        {"token_counter": 5},
+    ):
         with pytest.raises(errors.ConfigurationError):
             ContextBudget(**wrong)
 

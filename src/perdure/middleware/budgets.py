@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any, cast, get_args
 
 from langchain_core.messages import AnyMessage
@@ -10,7 +11,7 @@ from langchain_core.messages import AnyMessage
 from perdure import errors
 from perdure.core import conversations
 from perdure.core.conversations import Budget, Counter, Fitted, Keep, Oversize
-from perdure.middleware import requests
+from perdure.middleware import checks, requests
 from perdure.middleware.shaping import Request, Shaping
 
 __all__ = ["ContextBudget", "limit_of"]
@@ -43,8 +44,9 @@ class ContextBudget(Shaping):
     ) -> None:
         super().__init__()
         for name, given in (("max_tokens", max_tokens), ("max_turns", max_turns)):
-            if given is not None and (type(given) is not int or given < 1):
-                raise errors.ConfigurationError(f"{name} is a whole number from 1, or None; not {given!r}")
+            if given is not None:
+                checks.whole("ContextBudget", name, given)
+        checks.counter("ContextBudget", token_counter)
         if keep != "last" and not callable(keep):
             raise errors.ConfigurationError(f'keep is "last" or a function over groups, not {keep!r}')
         if oversize not in get_args(Oversize):
@@ -82,5 +84,6 @@ def _facts(fitted: Fitted, budget: Budget) -> dict[str, Any]:
 
 def limit_of(model: Any) -> int | None:
     """Return how many tokens a model says it takes."""
-    found = (getattr(model, "profile", None) or {}).get("max_input_tokens")
-    return found if isinstance(found, int) and found > 0 else None
+    profile = getattr(model, "profile", None)
+    found = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
+    return found if type(found) is int and found > 0 else None

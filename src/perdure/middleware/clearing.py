@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from perdure import errors
 from perdure.core.conversations import clearing, marks
 from perdure.memory import Memory
-from perdure.middleware import requests
+from perdure.middleware import checks, requests
 from perdure.middleware.shaping import Request, Shaping
 
 __all__ = ["ClearToolResults"]
@@ -40,8 +40,7 @@ class ClearToolResults(Shaping):
             clearing.check(keep, longer_than, exclude)
         except errors.InvalidInputError as error:
             raise errors.ConfigurationError(f"ClearToolResults: {error}") from None
-        if type(page) is not int or page < 1:
-            raise errors.ConfigurationError(f"ClearToolResults: page is a whole number from 1, not {page!r}")
+        checks.whole("ClearToolResults", "page", page)
         self._keep, self._longer_than, self._exclude = keep, longer_than, frozenset(exclude)
         self.tools = [_reader(memory, page)]
 

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Annotated, Any, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
@@ -20,10 +21,10 @@ from langgraph.types import Command
 from perdure import errors
 from perdure.core import conversations
 from perdure.core.conversations import Counter, Group, marks, summaries
-from perdure.core.conversations.groups import grouped
+from perdure.core.conversations.groups import flat, grouped, parted
 from perdure.core.conversations.summaries import Summary
 from perdure.engine import drive
-from perdure.middleware import requests, sizes
+from perdure.middleware import checks, requests, sizes
 from perdure.middleware.budgets import limit_of
 from perdure.middleware.shaping import Request
 from perdure.middleware.summaries import PROMPT, Asking, Awaited, Called, NoSummaryError, Writer, named
@@ -61,7 +62,8 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
     summary is extended from the one before it; a conversation larger than the model's window is read by parts.
 
     `trigger` and `keep` are LangChain's sizes, counted over what the model would see; `keep` may also be
-    ``("turns", 3)``. No more than half of what triggers is kept, so that a summary is not due again at once.
+    ``("turns", 3)``. No more than half of what triggers is kept, beside what can't be summarised, so that a
+    summary is not due again at once.
     `window`: tokens that the summary's model takes, by default what its profile says, or 8,000. `longest`: tokens of a
     summary. `timeout`: seconds for one answer. A `prompt` of your own has the blanks ``{earlier}`` and ``{messages}``.
 
@@ -89,10 +91,13 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
         self._trigger = sizes.clauses(trigger)
         sizes.check_keep(keep)
         self._keep = keep
-        if "{messages}" not in prompt or "{earlier}" not in prompt:
-            raise errors.ConfigurationError("prompt needs the blanks {earlier} and {messages}")
-        if (window is not None and window < 1) or longest < 1 or timeout <= 0:
-            raise errors.ConfigurationError("window, longest and timeout are numbers above 0")
+        if not isinstance(prompt, str) or "{messages}" not in prompt or "{earlier}" not in prompt:
+            raise errors.ConfigurationError("prompt is a text with the blanks {earlier} and {messages}")
+        if window is not None:
+            checks.whole("Compaction", "window", window)
+        checks.whole("Compaction", "longest", longest)
+        checks.positive("Compaction", "timeout", timeout)
+        checks.counter("Compaction", token_counter)
         chat = init_chat_model(model) if isinstance(model, str) else model
         self._count = token_counter
         self._writer = Writer(chat, prompt, window or limit_of(chat) or 8000, longest, timeout, token_counter)
@@ -142,14 +147,19 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
             return None
         covered = earlier.count if earlier else 0
         open_groups = [group for group in grouped(messages[covered:]) if group.role != "system"]
-        rooms = [self._keep, *((kind, size / 2) for kind, size in clause.items())]
-        stays = min(sizes.kept(open_groups, _room(request, *room), self._count) for room in rooms)
-        due = open_groups[: len(open_groups) - stays]
+        inside = {message.id for message in flat(open_groups)}
+        beside = [one for one in shown if one.id not in inside and marks.kind_of(one) != "summary"]
+        halves = [(kind, (size - self._size(request, beside, kind)) / 2) for kind, size in clause.items()]
+        rooms = [_room(request, *room) for room in (self._keep, *halves)]
+        stays = min(sizes.kept(open_groups, room, self._count) for room in rooms)
+        due = open_groups[: parted(open_groups, len(open_groups) - stays)]
+        sure = {id(message) for message in messages[: requests.settled(messages)]}
+        due = [*takewhile(lambda group: id(group.messages[0]) in sure, due)]
         if not due:
             return None
         last = due[-1].messages[-1]
         count = next(at for at, message in enumerate(messages, 1) if message is last)
-        replaced = self._count([message for group in due for message in group.messages])
+        replaced = self._count(flat(due))
         return _Plan(earlier, due, messages[:count], _turn_of(messages), replaced + (earlier.tokens if earlier else 0))
 
     def _size(self, request: Request, shown: Sequence[BaseMessage], kind: str) -> float:

@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from perdure.core import conversations
 from perdure.core.conversations import Counter, marks, summaries
-from perdure.middleware import requests
+from perdure.middleware import checks, requests
 from perdure.middleware.shaping import Request
 
 __all__ = ["LONGEST", "Ledger", "LedgerState"]
@@ -45,6 +45,7 @@ class Ledger(AgentMiddleware[LedgerState, Any, Any]):
 
     def __init__(self, *, token_counter: Counter = conversations.approximate) -> None:
         super().__init__()
+        checks.counter("Ledger", token_counter)
         self.tools = ()
         self._count = token_counter
         self._tools = requests.Tools()

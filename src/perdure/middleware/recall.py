@@ -19,7 +19,7 @@ from perdure.langgraph import showing
 from perdure.langgraph.contexts import Labels, Namespace
 from perdure.langgraph.reaching import Awaited, Direct, Reach
 from perdure.langgraph.store import Store
-from perdure.middleware import requests
+from perdure.middleware import checks, requests
 from perdure.middleware.stored import UNREACHABLE, Request, Stored
 
 __all__ = ["Recall"]
@@ -49,8 +49,9 @@ class Recall(Stored):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_number("limit", self.limit, most=100)
-        _check_number("max_tokens", self.max_tokens)
+        checks.whole("Recall", "limit", self.limit, most=100)
+        checks.whole("Recall", "max_tokens", self.max_tokens)
+        checks.counter("Recall", self.token_counter)
         if self.mode not in _MODES:
             raise errors.ConfigurationError(f"Recall: mode is 'hybrid', 'vector' or 'text', not {self.mode!r}")
         floor = self.min_score
@@ -148,9 +149,3 @@ def _scored(item: Any, labels: Labels) -> list[Any]:
 def _named(item: Item, labels: Labels) -> str:
     """Return an item's key, after the labels by which its namespace is longer than the one that was searched."""
     return "/".join([*item.namespace[len(labels) :], item.key])
-
-
-def _check_number(name: str, given: object, most: int | None = None) -> None:
-    if type(given) is not int or given < 1 or (most is not None and given > most):
-        upto = f" to {most}" if most else ""
-        raise errors.ConfigurationError(f"Recall: {name} is a whole number from 1{upto}, not {given!r}")

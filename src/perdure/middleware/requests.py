@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from langchain.agents.middleware import AgentState, ModelRequest
-from langchain_core.messages import AnyMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
@@ -18,7 +18,7 @@ from langgraph.config import get_config
 from perdure.core import conversations
 from perdure.core.conversations import Counter
 
-__all__ = ["Note", "Tools", "asked_in", "fixed", "noted", "notes", "shown", "thread_of", "told"]
+__all__ = ["Note", "Tools", "asked_in", "fixed", "noted", "notes", "settled", "shown", "thread_of", "told"]
 
 Note = dict[str, Any]
 _NOTES = "perdure_notes"
@@ -44,6 +44,19 @@ def shown(request: ModelRequest[Any], messages: Sequence[BaseMessage]) -> ModelR
 def asked_in(request: ModelRequest[Any]) -> list[BaseMessage]:
     """Return the messages that the state holds, whatever other middleware has made of them."""
     return list(request.state["messages"])
+
+
+def settled(messages: Sequence[BaseMessage]) -> int:
+    """Return how many messages at the state's start keep their places when the model has answered.
+
+    Behind a call with unreadable arguments that has no result LangChain puts one into the state, in this step.
+    """
+    answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+    for at, message in enumerate(messages):
+        wrong = message.invalid_tool_calls if isinstance(message, AIMessage) else ()
+        if any(call.get("id") is not None and call["id"] not in answered for call in wrong):
+            return at
+    return len(messages)
 
 
 def told(request: ModelRequest[Any], event: str, **facts: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -37,7 +38,7 @@ def clauses(trigger: Trigger) -> list[dict[str, float]]:
 
 
 def _is_form(one: object) -> bool:
-    return isinstance(one, Mapping) or (isinstance(one, tuple) and len(one) == 2)
+    return isinstance(one, Mapping) or (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], str))
 
 
 def check_keep(keep: Keep) -> None:
@@ -54,7 +55,7 @@ def _check(what: str, kind: object, size: object, kinds: Sequence[str]) -> None:
     fraction = kind == "fraction"
     allowed = (int, float) if fraction else (int,)
     number = float(str(size)) if type(size) in allowed else 0
-    if number <= 0 or (fraction and number > 1):
+    if not 0 < number <= (1 if fraction else math.inf):
         raise errors.ConfigurationError(
             f"{what}: {kind} is a {'number above 0, up to 1' if fraction else 'whole number from 1'}, not {size!r}"
         )

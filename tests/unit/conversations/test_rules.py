@@ -16,6 +16,7 @@ from tests import talks
 from tests.talks import ai, human, result, written
 
 from perdure.core.conversations import groups, repair, split, validate
+from perdure.core.conversations.groups import grouped, parted
 
 CASES = [
     ("H A", "", "H A"),
@@ -133,3 +134,15 @@ def test_a_human_message_that_opens_an_assistant_s_conversation_says_so() -> Non
     found = repair([ai(text="Welcome!"), human()])
     assert isinstance(found[0], HumanMessage)
     assert found[0].response_metadata == {"perdure": {"kind": "start"}}
+
+
+def test_groups_are_parted_where_no_result_is_left_on_the_other_side() -> None:
+    woven = [human("h"), ai("c1"), ai("c2"), result("c1"), result("c2"), ai()]
+    given = grouped(talks.numbered(woven))
+    assert [written(group.messages) for group in given] == ["H", "A[c1]", "A[c2] T(c1) T(c2)", "A"]
+    assert [parted(given, at) for at in range(5)] == [0, 1, 1, 3, 4]
+
+
+def test_call_ids_that_are_used_again_bind_no_groups() -> None:
+    given = grouped(talks.numbered([human("h"), ai("c1"), human("h"), ai("c1"), result("c1"), ai("c1"), result("c1")]))
+    assert [parted(given, at) for at in range(6)] == [0, 1, 2, 3, 4, 5]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from langchain_core.messages import BaseMessage
 
 from perdure.core.conversations import marks
-from perdure.core.conversations.calls import role
+from perdure.core.conversations.calls import answered, calls, role
 from perdure.core.conversations.repairs import repair
 
-__all__ = ["Conversation", "Group", "Turn", "flat", "grouped", "groups", "split"]
+__all__ = ["Conversation", "Group", "Turn", "flat", "grouped", "groups", "parted", "split"]
 
 _HEAD = {"summary", "profile"}
 
@@ -78,6 +78,24 @@ def grouped(messages: Iterable[BaseMessage]) -> list[Group]:
         else:
             found.append([message])
     return [Group(tuple(group)) for group in found]
+
+
+def parted(given: Sequence[Group], at: int) -> int:
+    """Return the last place up to `at` at which groups can be parted without a call here and its result there."""
+    waiting: dict[str, int] = {}  # calls without a result so far, and the group that makes them
+    bound: list[tuple[int, int]] = []  # groups of which the second holds a result for the first
+    for number, group in enumerate(given):
+        made = {call.id for call in calls(group.messages[0]) if call.id}
+        for named in filter(None, map(answered, group.messages)):
+            if named in made:
+                made.discard(named)
+            elif named in waiting:
+                bound.append((waiting.pop(named), number))
+        waiting.update(dict.fromkeys(made, number))
+    for first, second in sorted(bound, reverse=True):
+        if first < at <= second:
+            at = first
+    return at
 
 
 @dataclass(slots=True)
