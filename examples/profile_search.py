@@ -1,11 +1,15 @@
 """A profile per tenant: an agent searches what it knows of its customer for the question at hand, and of no other."""
 
+from collections.abc import Callable
+from typing import Any
+
 from langchain.agents import create_agent
-from langchain.agents.middleware import ModelRequest, dynamic_prompt
+from langchain.agents.middleware import ModelRequest, ModelResponse, wrap_model_call
 from langchain_core.runnables import RunnableConfig
 
 from perdure import Memory
 from perdure.cli.demo_model import StandInModel  # a stand-in for a language model; put your own here
+from perdure.middleware import Recall
 
 memory = Memory.open("sqlite://", tenants="required", index={"embed": "local"})
 PROFILES = {
@@ -23,16 +27,21 @@ for tenant, facts in PROFILES.items():
 shown: list[str] = []
 
 
-@dynamic_prompt
-def profile(request: ModelRequest) -> str:
-    """Tell the model the one or two facts that the question is about."""
-    question = request.messages[-1].text
-    found = request.runtime.store.search(("profile",), query=question, limit=2)
-    shown[:] = [item.value["text"] for item in found]
-    return "\n".join(["What is known of this customer:", *shown])
+@wrap_model_call
+def watch(request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse[Any]]) -> ModelResponse[Any]:
+    """Keep what the model is shown before the question: the one or two facts that it is about, as data."""
+    memories = request.messages[-2].text
+    known = [fact for facts in PROFILES.values() for fact in facts if fact in memories]
+    shown[:] = sorted(known, key=memories.index)
+    return handler(request)
 
 
-agent = create_agent(StandInModel(), middleware=[profile], checkpointer=memory.checkpointer, store=memory.store)
+agent = create_agent(
+    StandInModel(),
+    middleware=[Recall(("profile",), limit=2), watch],
+    checkpointer=memory.checkpointer,
+    store=memory.store,
+)
 
 
 def ask(tenant: str, question: str) -> str:
