@@ -228,4 +228,5 @@ def test_a_model_server_that_is_not_there_is_one_sentence(program, url):
     done = program("demo", "--db", url, "--model", "openai:local", "--base-url", "http://127.0.0.1:1/v1")
     assert done.code == 1
     assert "the model gave no answer" in done.err
+    assert "that its server can be reached" in done.err
     assert "Traceback" not in done.err

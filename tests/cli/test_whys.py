@@ -24,7 +24,7 @@ def test_it_names_the_cause_and_shows_what_the_call_saw(run, talked) -> None:
     found = run("why", "--thread", "monday", "--about", "ada", "--db", talked)
     assert found.code == 0
     assert found.out.startswith("trimmed: Message ")
-    for line in ("part      tokens", "turns", "messages seen: 2 of 3", "budget: "):
+    for line in ("part      tokens", "turns", "messages seen: 1 of 3, at 2\n", "budget: "):
         assert line in found.out
 
 

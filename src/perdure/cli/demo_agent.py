@@ -76,7 +76,8 @@ def model_for(name: str, base_url: str | None) -> BaseChatModel:
     except Exception as error:
         reason = " ".join(str(error).split())[:300]
         raise errors.ConfigurationError(
-            f"the model {name!r} can't be made ({reason}); write provider:name, such as openai:gpt-5-mini"
+            f"the model {name!r} can't be made ({reason}); write provider:name, such as openai:gpt-5-mini, and put its "
+            "key where the provider looks for it, such as OPENAI_API_KEY"
         ) from error
     return model
 
@@ -101,6 +102,9 @@ def ask(agent: Any, thread: str, user: str, text: str) -> list[Any]:
     except errors.PerdureError:
         raise
     except Exception as error:
-        raise errors.PerdureError(f"the model gave no answer ({type(error).__name__}: {error})") from error
+        raise errors.PerdureError(
+            f"the model gave no answer ({type(error).__name__}: {error}); check its name and key, and that its server "
+            "can be reached"
+        ) from error
     start = max(at for at, message in enumerate(messages) if message.type == "human")
     return messages[start:]

@@ -47,8 +47,9 @@ def _call(found: Why) -> Iterator[Line]:
     yield text.inline(f"model call of step {call['step']}, {call['at'][:19].replace('T', ' ')}")
     rows = [[name, tokens[name]] for name in ("system", "tools", "profile", "summary", "memories", "turns", "total")]
     yield from output.table(["part", "tokens"], rows)
-    ranges = ", ".join(f"{first}-{last}" if first != last else str(first) for first, last in call["seen"]) or "none"
-    yield text.inline(f"messages seen: {ranges} of {call['state']}")
+    ranges = ", ".join(f"{first}-{last}" if first != last else str(first) for first, last in call["seen"])
+    number = sum(last - first + 1 for first, last in call["seen"])
+    yield text.inline(f"messages seen: {number} of {call['state']}" + (f", at {ranges}" if ranges else ""))
     for note in call["notes"]:
         yield text.inline(_note(note))
 
