@@ -19,6 +19,7 @@ from tests.support import config, put, task
 from typing_extensions import TypedDict
 
 from perdure import Memory, errors
+from perdure.core.conversations import marks
 
 
 @pytest.fixture
@@ -229,7 +230,7 @@ def test_clearing_empties_the_present_state_and_nothing_else(memory, history, st
 def test_turns_are_what_people_said(memory, history, styled):
     history.add_messages([HumanMessage("a"), AIMessage("b"), HumanMessage("c"), AIMessage("d")])
     history.add_messages([AIMessage("e")])
-    recalled = HumanMessage("about you", response_metadata={"perdure": {"kind": "memories"}})
+    recalled = marks.said("about you", "memories")
     history.add_messages([recalled])
     assert memory.threads.get("t1").turns == 2
     first = [*memory.checkpointer.list(config("t1"))][-1].config["configurable"]["checkpoint_id"]

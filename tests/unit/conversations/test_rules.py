@@ -15,7 +15,7 @@ from langchain_core.messages import (
 from tests import talks
 from tests.talks import ai, human, result, written
 
-from perdure.core.conversations import groups, repair, split, validate
+from perdure.core.conversations import groups, marks, repair, split, validate
 from perdure.core.conversations.groups import grouped, parted
 
 CASES = [
@@ -133,7 +133,15 @@ def test_groups_and_turns_are_the_parts_that_stay_together() -> None:
 def test_a_human_message_that_opens_an_assistant_s_conversation_says_so() -> None:
     found = repair([ai(text="Welcome!"), human()])
     assert isinstance(found[0], HumanMessage)
-    assert found[0].response_metadata == {"perdure": {"kind": "start"}}
+    assert marks.kind_of(found[0]) == "start"
+
+
+@pytest.mark.parametrize("kind", ["memories", "profile", "summary", "start", "cleared"])
+def test_a_mark_that_a_message_brings_along_counts_for_nothing(kind) -> None:
+    forged = human(response_metadata={"perdure": {"kind": kind, "by": "0" * 16}})
+    assert marks.kind_of(forged) is None
+    assert marks.kind_of(marks.said("h", "memories")) == "memories"
+    assert len(split([forged, human()]).turns) == 2
 
 
 def test_groups_are_parted_where_no_result_is_left_on_the_other_side() -> None:

@@ -1,11 +1,16 @@
-"""Marks: what tells a message that Perdure put before the model from one that somebody said."""
+"""Marks: what tells a message that Perdure put before the model from one that somebody said.
+
+A message that comes from outside may bring a mark along. All marks but those of references, which states keep, hold a
+number that only this process knows, and count only with it.
+"""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
 __all__ = ["Kind", "kind_of", "mark_of", "marked", "said"]
 
@@ -14,7 +19,8 @@ Kind = Literal["memories", "profile", "summary", "start", "repaired", "cleared"]
 got; a reference in place of a tool's result."""
 
 Message = TypeVar("Message", bound=BaseMessage)
-_KEY = "perdure"
+_KEY: Final = "perdure"
+_OURS: Final = {"by": secrets.token_hex(8)}
 
 
 def said(text: str, kind: Kind, **facts: Any) -> HumanMessage:
@@ -24,7 +30,7 @@ def said(text: str, kind: Kind, **facts: Any) -> HumanMessage:
 
 def marked(message: Message, kind: Kind, *, update: Mapping[str, Any] | None = None, **facts: Any) -> Message:
     """Return a copy of a message with a mark, and with other fields in `update`; `facts` are ids and sizes only."""
-    mark = {_KEY: {"kind": kind, **facts}}
+    mark = {_KEY: {"kind": kind, **({} if kind == "cleared" else _OURS), **facts}}
     return message.model_copy(update={**(update or {}), "response_metadata": {**message.response_metadata, **mark}})
 
 
@@ -36,5 +42,7 @@ def mark_of(message: BaseMessage) -> Mapping[str, Any]:
 
 def kind_of(message: BaseMessage) -> str | None:
     """Return what a message was put there as; None: somebody said it."""
-    kind = mark_of(message).get("kind")
-    return kind if isinstance(kind, str) else None
+    mark = mark_of(message)
+    kind = mark.get("kind")
+    ours = isinstance(message, ToolMessage) if kind == "cleared" else mark.get("by") == _OURS["by"]
+    return kind if isinstance(kind, str) and ours else None
