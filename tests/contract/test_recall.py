@@ -391,3 +391,20 @@ def test_a_memory_can_neither_close_its_fence_nor_hide_in_it(memory, style, host
     assert (found.attrib["key"], found.attrib["speaker"]) == (speaker, speaker)
     assert shown.text.lower().count("</memories") == 1
     assert text.block(shown.text) == shown.text
+
+
+def test_a_question_is_embedded_once_however_many_calls_a_turn_has(url) -> None:
+    @tool
+    def look(at: int = 0) -> str:
+        """Look."""
+        return f"seen {at}"
+
+    embedder = FakeEmbedder()
+    with Memory.open(url, index={"embed": embedder}) as memory:
+        memory.store.put(("memories", "ada"), "tea", {"text": "likes tea"})
+        model = RecordingModel(script=[calling("look", at) for at in range(4)])
+        agent = create_agent(model, [look], middleware=[Recall()], store=memory.store, context_schema=User)
+        embedder.queries.clear()
+        agent.invoke({"messages": [("user", "What does she like?")]}, context=User("ada"))
+        assert len(model.seen) == 5
+        assert embedder.queries == ["What does she like?"]

@@ -122,11 +122,16 @@ async def wanted(style: Style, index: Index, tenant: str, texts: Iterable[str], 
 
 
 async def _query(style: Style, index: Index, text: str) -> Any:
+    """Return the vector of a query. An agent asks the same at each model call of a turn, so the last ones are kept."""
+    if (known := index.asked.get(text)) is not None:
+        return known
     try:
         found = await style.query(index.embedder, text)
     except Exception as error:  # whatever a provider raises
         raise _failed(index, error) from error
-    return _unit(index.vectors([found], 1)[0])
+    vector = _unit(index.vectors([found], 1)[0])
+    index.keep(text, vector)
+    return vector
 
 
 async def _usual(style: Style, index: Index, tenant: str, number: int) -> tuple[Any, Any]:

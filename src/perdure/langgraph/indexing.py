@@ -27,6 +27,10 @@ _PROBE: Final = "dimensions"
 Vector: TypeAlias = "array[float]"
 
 
+_ASKED: Final = 64
+"""Queries whose vectors are kept."""
+
+
 class Index:
     """An embedder with LangGraph's `IndexConfig`: ``embed``, ``dims``, ``fields``; and ``model``, a name for it.
 
@@ -46,8 +50,16 @@ class Index:
         self.spec = embeddings.Spec(_model(config, given, self.embedder), dims, _fields(config.get("fields")))
         self.agreed: dict[str, int] = {}
         """For each tenant whose vectors are this embedder's: the number of its embedding."""
+        self.asked: dict[str, Any] = {}
+        """The vectors of the queries that were asked last."""
         self.middle: bytes | None = None
         """See `core.search.embeddings.Embedding`."""
+
+    def keep(self, query: str, vector: Any) -> None:
+        """Remember the vector of a query, and forget that of an old one."""
+        if len(self.asked) >= _ASKED:
+            self.asked.pop(next(iter(tuple(self.asked))), None)
+        self.asked[query] = vector
 
     @property
     def only_async(self) -> bool:
