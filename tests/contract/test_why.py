@@ -307,3 +307,11 @@ def test_a_graph_of_one_s_own_without_messages_is_told_where_its_state_holds_it(
     builder.compile(checkpointer=memory.checkpointer).invoke({"chat": ""}, CONFIG)
     found = styled(memory).why("t", about="nine")
     assert (found.cause, "'chat'" in found.text) == ("no_ledger", True)
+
+
+@pytest.mark.parametrize("late", [ContextBudget(), ClearToolResults(), Profile(default="be brief")])
+def test_a_part_after_the_ledger_is_refused_as_its_work_would_not_be_recorded(memory, styled, late) -> None:
+    stores = {"checkpointer": memory.checkpointer, "store": memory.store, "context_schema": User}
+    agent = styled(create_agent(RecordingModel(), [], middleware=[Ledger(), late], **stores))
+    with pytest.raises(errors.ConfigurationError, match="after Ledger"):
+        agent.invoke({"messages": [("user", "hello")]}, CONFIG, context=User())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from langchain_core.messages import AnyMessage
 
@@ -47,11 +47,10 @@ class ContextBudget(Shaping):
             if given is not None:
                 checks.whole("ContextBudget", name, given)
         checks.counter("ContextBudget", token_counter)
-        if keep != "last" and not callable(keep):
-            raise errors.ConfigurationError(f'keep is "last" or a function over groups, not {keep!r}')
-        if oversize not in get_args(Oversize):
-            raise errors.ConfigurationError(f'oversize is "keep" or "cut", not {oversize!r}')
-        self._limits = Budget(max_tokens, max_turns, keep, oversize)
+        try:
+            self._limits = Budget(max_tokens, max_turns, keep, oversize)
+        except errors.InvalidInputError as error:
+            raise errors.ConfigurationError(f"ContextBudget: {error}") from None
         self._count = token_counter
         self._tools = requests.Tools()
 

@@ -119,6 +119,7 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
         return _with_update(request, await handler(_shaped(request, earlier, made)), made or earlier)
 
     def _standing(self, request: Request) -> Summary | None:
+        requests.refuse_behind(request, "Compaction", "ledger")
         value = _value(request)
         found = summaries.standing(value, requests.asked_in(request))
         if value is not None and found is None:

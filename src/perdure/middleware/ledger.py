@@ -54,13 +54,13 @@ class Ledger(AgentMiddleware[LedgerState, Any, Any]):
         self, request: Request, handler: Callable[[Request], ModelResponse[Any]]
     ) -> ModelCallResult[Any]:
         record = self._record(request)
-        return _with_record(handler(request), record)
+        return _with_record(handler(requests.noted(request, "ledger")), record)
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> ModelCallResult[Any]:
         record = self._record(request)
-        return _with_record(await handler(request), record)
+        return _with_record(await handler(requests.noted(request, "ledger")), record)
 
     def _record(self, request: Request) -> dict[str, Any]:
         messages = requests.asked_in(request)

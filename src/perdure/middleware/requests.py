@@ -15,13 +15,27 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 
+from perdure import errors
 from perdure.core import conversations
 from perdure.core.conversations import Counter
 
-__all__ = ["Note", "Tools", "asked_in", "fixed", "noted", "notes", "settled", "shown", "thread_of", "told"]
+__all__ = [
+    "Note",
+    "Tools",
+    "asked_in",
+    "fixed",
+    "noted",
+    "notes",
+    "refuse_behind",
+    "settled",
+    "shown",
+    "thread_of",
+    "told",
+]
 
 Note = dict[str, Any]
 _NOTES = "perdure_notes"
+_LAST = {"budget": "ContextBudget", "ledger": "Ledger"}
 
 
 def noted(request: ModelRequest[Any], part: str, **facts: Any) -> ModelRequest[Any]:
@@ -34,6 +48,16 @@ def notes(request: ModelRequest[Any], part: str | None = None) -> list[Note]:
     """Return what the parts further out have noted; only those of one part, if it is named."""
     found = cast("dict[str, Any]", request.state).get(_NOTES) or []
     return [note for note in found if part in {None, note["part"]}]
+
+
+def refuse_behind(request: ModelRequest[Any], part: str, *names: str) -> None:
+    """Raise ConfigurationError if a part that has to come after this one has seen the request already."""
+    for name in names:
+        if notes(request, name):
+            raise errors.ConfigurationError(
+                f"{part} comes after {_LAST[name]} in middleware=[…], which so misses what it does; put it before: "
+                "[Profile(), Recall(), …, ContextBudget(), Ledger()]"
+            )
 
 
 def shown(request: ModelRequest[Any], messages: Sequence[BaseMessage]) -> ModelRequest[Any]:

@@ -8,6 +8,8 @@ from typing import Any
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ModelCallResult
 
+from perdure.middleware import requests
+
 __all__ = ["Shaping"]
 
 Request = ModelRequest[Any]
@@ -23,9 +25,11 @@ class Shaping(AgentMiddleware[AgentState[Any], Any, Any]):
     def wrap_model_call(
         self, request: Request, handler: Callable[[Request], ModelResponse[Any]]
     ) -> ModelCallResult[Any]:
+        requests.refuse_behind(request, type(self).__name__, "ledger")
         return handler(self.shaped(request))
 
     async def awrap_model_call(
         self, request: Request, handler: Callable[[Request], Awaitable[ModelResponse[Any]]]
     ) -> ModelCallResult[Any]:
+        requests.refuse_behind(request, type(self).__name__, "ledger")
         return await handler(self.shaped(request))

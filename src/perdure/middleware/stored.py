@@ -55,11 +55,7 @@ class Stored(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _store(self, request: Request) -> BaseStore:
         """Return the store to read. Raises ConfigurationError if there is none, or if this part comes too late."""
-        if requests.notes(request, "budget"):
-            raise errors.ConfigurationError(
-                f"{self._part} comes after ContextBudget in middleware=[…], so that what it adds is not counted; put "
-                "it before: [Profile(), Recall(), …, ContextBudget()]"
-            )
+        requests.refuse_behind(request, self._part, "budget", "ledger")
         store = self.store if request.runtime.store is None else request.runtime.store
         if store is None:
             raise errors.ConfigurationError(

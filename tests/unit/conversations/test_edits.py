@@ -121,3 +121,8 @@ def test_a_plain_removal_leaves_broken_ones() -> None:
     """A control: LangGraph's own removal, without the rest of the group."""
     messages = talk()
     assert validate(add_messages(messages, [RemoveMessage(id="m2")]))
+
+
+def test_a_message_without_an_id_can_not_be_removed_and_that_is_said() -> None:
+    with pytest.raises(errors.NotFoundError):
+        remove([human("h")], [human("h")])

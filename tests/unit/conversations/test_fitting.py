@@ -7,6 +7,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from tests import talks
 from tests.talks import ai, human, result, written
 
+from perdure import errors
 from perdure.core.conversations import Budget, approximate, fit, marks, validate
 
 TALK = [human(), ai("c1", "c2"), result("c1"), result("c2"), ai(), human(), ai("c3"), result("c3"), ai()]
@@ -152,3 +153,12 @@ def test_a_smaller_budget_never_shows_more() -> None:
         messages = talks.drawn(random.Random(seed))
         sizes = [len(fit(messages, Budget(tokens)).messages) for tokens in (10, 40, 160, 640, 2560)]
         assert sizes == sorted(sizes)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"tokens": float("nan")}, {"tokens": "9"}, {"turns": 0}, {"turns": True}, {"keep": "first"}, {"oversize": "no"}],
+)
+def test_what_says_no_budget_is_refused(wrong) -> None:
+    with pytest.raises(errors.InvalidInputError):
+        Budget(**wrong)

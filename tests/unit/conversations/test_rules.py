@@ -154,3 +154,15 @@ def test_groups_are_parted_where_no_result_is_left_on_the_other_side() -> None:
 def test_call_ids_that_are_used_again_bind_no_groups() -> None:
     given = grouped(talks.numbered([human("h"), ai("c1"), human("h"), ai("c1"), result("c1"), ai("c1"), result("c1")]))
     assert [parted(given, at) for at in range(6)] == [0, 1, 2, 3, 4, 5]
+
+
+def test_calls_that_get_other_ids_get_them_in_their_content_blocks_too() -> None:
+    """Anthropic's answers have each call twice: as a block, which is sent back, and as a tool call."""
+    block = {"type": "tool_use", "id": "c", "name": "look", "input": {}}
+    twice = AIMessage(
+        [{"type": "text", "text": "t"}, block, block], tool_calls=[{"name": "look", "args": {}, "id": "c"}] * 2
+    )
+    _, message, *results = repair([human("h"), twice, result("c"), result("c")])
+    assert [one["id"] for one in message.content[1:]] == [call["id"] for call in message.tool_calls]
+    assert [one.tool_call_id for one in results] == [call["id"] for call in message.tool_calls]
+    assert block["id"] == "c"

@@ -25,7 +25,7 @@ def remove(messages: Sequence[BaseMessage], unwanted: Iterable[BaseMessage | str
     start the answers that would come first. Raises NotFoundError for a message that is not in the list.
     """
     gone = {_id_of(one) for one in unwanted}
-    if absent := gone - {message.id for message in messages}:
+    if absent := gone - {message.id for message in messages if message.id is not None}:
         raise _absent(min(map(str, absent)))
     parts = grouped(messages)
     begun = next((part.role for part in parts if part.role != "system"), "human")

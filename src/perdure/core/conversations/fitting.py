@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from langchain_core.messages import BaseMessage
 
+from perdure import errors
 from perdure.core.conversations.counting import Counter, approximate
 from perdure.core.conversations.cutting import shortened
 from perdure.core.conversations.groups import Conversation, Group, Turn, flat, split
@@ -31,6 +33,17 @@ class Budget:
     keep: Keep = "last"
     oversize: Oversize = "keep"
     fixed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise InvalidInputError for what says no budget."""
+        if self.tokens is not None and (type(self.tokens) not in {int, float} or math.isnan(self.tokens)):
+            raise errors.InvalidInputError(f"tokens is a number, or None; not {self.tokens!r}")
+        if self.turns is not None and (type(self.turns) is not int or self.turns < 1):
+            raise errors.InvalidInputError(f"turns is a whole number from 1, or None; not {self.turns!r}")
+        if self.keep != "last" and not callable(self.keep):
+            raise errors.InvalidInputError(f'keep is "last" or a function over groups, not {self.keep!r}')
+        if self.oversize not in get_args(Oversize):
+            raise errors.InvalidInputError(f'oversize is "keep" or "cut", not {self.oversize!r}')
 
 
 @dataclass(frozen=True, slots=True)

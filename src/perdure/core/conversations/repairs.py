@@ -14,6 +14,7 @@ from perdure.core.conversations.rules import validate
 
 __all__ = ["START", "repair"]
 
+_ID_FIELDS = {"tool_use": "id", "tool_call": "id", "function_call": "call_id"}
 START = "(The conversation begins with what the assistant said.)"
 _LOST = "The call of {name!r} was interrupted: it has no result. Call it again if it is still needed."
 _UNREADABLE = "The call of {name!r} was not run: {why}"
@@ -72,7 +73,23 @@ def _renamed(message: AIMessage, names: list[str | None]) -> AIMessage:
     valid = len(message.tool_calls)
     called = [{**call, "id": name} for call, name in zip(message.tool_calls, names, strict=False)]
     wrong = [{**call, "id": name} for call, name in zip(message.invalid_tool_calls, names[valid:], strict=False)]
-    return message.model_copy(update={"tool_calls": called, "invalid_tool_calls": wrong})
+    old = [call.get("id") for call in (*message.tool_calls, *message.invalid_tool_calls)]
+    content = _renamed_blocks(message.content, [*zip(old, names, strict=False)])
+    return message.model_copy(update={"tool_calls": called, "invalid_tool_calls": wrong, "content": content})
+
+
+def _renamed_blocks(content: str | list[Any], names: list[tuple[str | None, str | None]]) -> str | list[Any]:
+    """Give the calls among content blocks, as Anthropic's and OpenAI's answers have them, the same new ids."""
+    if isinstance(content, str):
+        return content
+    blocks = [*content]
+    for at, block in enumerate(content):
+        field = _ID_FIELDS.get(str(block.get("type"))) if isinstance(block, dict) else None
+        pair = next((one for one in names if field is not None and one[0] == block.get(field)), None)
+        if field is not None and pair is not None:
+            names.remove(pair)
+            blocks[at] = {**block, field: pair[1]}
+    return blocks
 
 
 def _answer(made: list[_Made], result: BaseMessage) -> None:
