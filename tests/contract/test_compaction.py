@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentState
 from langchain.tools import tool
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk
 from pydantic import Field
 from tests.models import RecordingModel, calling
@@ -261,6 +262,27 @@ def test_more_is_summarised_than_keep_asks_for_if_a_summary_would_be_due_again_a
     talked(agent, 40)
     assert max(map(approximate, model.seen)) <= 1000
     assert len(summarizer.asked) <= 40 * 100 / 400
+
+
+def test_a_field_of_one_s_own_with_its_name_is_refused_and_kept(memory, styled) -> None:
+    class Mine(AgentState):
+        compaction: str
+
+    parts = [Compaction(Summarizer(says=failing), trigger=("messages", 5))]
+    agent = create_agent(RecordingModel(), middleware=parts, checkpointer=memory.checkpointer, state_schema=Mine)
+    with pytest.raises(errors.ConfigurationError, match="another name"):
+        styled(agent).invoke({**asked("one"), "compaction": "mine"}, CONFIG)
+    assert agent.get_state(CONFIG).values["compaction"] == "mine"
+
+
+def test_a_failure_for_one_tenant_does_not_silence_another_s_turn(memory, styled) -> None:
+    summarizer = Summarizer(says=failing)
+    agent = styled(agent_of(memory, RecordingModel(), Compaction(summarizer, trigger=("messages", 2))))
+    for tenant in ("acme", "globex"):
+        config = {"configurable": {"thread_id": "t", "tenant_id": tenant}}
+        messages = [HumanMessage("one", id="m1"), AIMessage("two", id="m2"), HumanMessage("three", id="m3")]
+        agent.invoke({"messages": messages}, config)
+    assert len(summarizer.asked) == 2
 
 
 def test_a_message_replaced_in_place_keeps_the_summary(memory, styled) -> None:

@@ -50,7 +50,7 @@ class _Plan:
     earlier: Summary | None
     groups: list[Group]
     messages: list[BaseMessage]
-    turn: tuple[str | None, str | None]
+    turn: tuple[str | None, str | None, str | None]
     replaced: int
 
 
@@ -102,7 +102,7 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
         self._count = token_counter
         self._writer = Writer(chat, prompt, window or limit_of(chat) or 8000, longest, timeout, token_counter)
         self._tools = requests.Tools()
-        self._failed: OrderedDict[tuple[str | None, str | None], None] = OrderedDict()
+        self._failed: OrderedDict[tuple[str | None, str | None, str | None], None] = OrderedDict()
 
     def wrap_model_call(
         self, request: Request, handler: Callable[[Request], ModelResponse[Any]]
@@ -207,10 +207,10 @@ def _room(request: Request, kind: str, size: float) -> tuple[str, float]:
     return ("tokens", size * _limit(request)) if kind == "fraction" else (kind, size)
 
 
-def _turn_of(messages: Sequence[BaseMessage]) -> tuple[str | None, str | None]:
-    """Return what names the human turn under way: its thread and its message."""
+def _turn_of(messages: Sequence[BaseMessage]) -> tuple[str | None, str | None, str | None]:
+    """Return what names the human turn under way: its tenant, thread and message."""
     last = next((one for one in reversed(messages) if conversations.role(one) == "human"), None)
-    return requests.thread_of(), last.id if last is not None and marks.kind_of(last) is None else None
+    return (*requests.thread_of(), last.id if last is not None and marks.kind_of(last) is None else None)
 
 
 def _limit(request: ModelRequest[Any]) -> int:
@@ -232,4 +232,11 @@ def _with_update(request: Request, response: ModelResponse[Any], kept: Summary |
 
 
 def _value(request: Request) -> object:
-    return cast("dict[str, Any]", request.state).get(_CHANNEL)
+    """Return what the state's field holds. Raises ConfigurationError if that is somebody else's."""
+    value = cast("dict[str, Any]", request.state).get(_CHANNEL)
+    if value is None or (isinstance(value, dict) and "digest" in value):
+        return value
+    raise errors.ConfigurationError(
+        f"the state's field {_CHANNEL!r} holds a {type(value).__name__} that Compaction did not put there; it would be "
+        "lost; give your own field another name"
+    )

@@ -90,10 +90,11 @@ def told(request: ModelRequest[Any], event: str, **facts: Any) -> None:
         write({"perdure": event, **facts})
 
 
-def thread_of() -> str | None:
-    """Return the id of the thread that is being run; None outside of one."""
-    named = get_config().get("configurable", {}).get("thread_id")
-    return None if named is None else str(named)
+def thread_of() -> tuple[str | None, str | None]:
+    """Return the tenant and the id of the thread that is being run, as far as the run names them."""
+    named = get_config().get("configurable", {})
+    tenant, thread = (None if named.get(key) is None else str(named[key]) for key in ("tenant_id", "thread_id"))
+    return tenant, thread
 
 
 class Tools:
