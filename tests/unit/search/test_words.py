@@ -49,6 +49,14 @@ def test_a_text_in_parts_and_composed_has_the_same_letters(text):
         assert words.terms(taken_apart) == words.terms(composed)
 
 
+def test_every_character_that_can_be_written_in_parts_has_the_same_terms_in_parts():
+    for point in range(0x80, 0x12000):
+        composed = chr(point)
+        taken_apart = unicodedata.normalize("NFD", composed)
+        if taken_apart != composed == unicodedata.normalize("NFC", composed):
+            assert words.terms(taken_apart) == words.terms(composed), hex(point)
+
+
 def _has_signs(text):
     return any(unicodedata.category(c).startswith("M") and not "\u0300" <= c <= "\u036f" for c in text)
 

@@ -32,7 +32,11 @@ _UNSPACED: Final = re.compile(f"[{_BLOCKS}]")
 _RUNS: Final = re.compile(rf"[{_BLOCKS}]+|[^\s{_BLOCKS}]{{1,{_LONGEST}}}")
 _PLAIN: Final = re.compile(rf"[a-z0-9]{{1,{_LONGEST}}}")
 # Only these are written in parts and must meet again: composing a whole text is quadratic in a row of marks.
-_PARTS: Final = re.compile("[\u1100-\u11ff]+|.[\u3099\u309a]")
+_SIGNS: Final = (  # what composes with the character before it and is no accent
+    "\u093c\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0c56\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dca\u0dcf\u0ddf\u102e\u1b35"
+    "\u3099\u309a\U000110ba\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd\U000115af\U00011930"
+)
+_PARTS: Final = re.compile(f"[\u1100-\u11ff]+|.[{_SIGNS}]{{1,2}}")
 
 _FUNCTION_CHARACTERS: Final = frozenset("的了着吗呢吧啊么是在有和与也都就我你您他她它们这那哪什怎谁几多少个为何时候里")
 _FUNCTION: Final = (
