@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import Any, cast
 
 from langchain_core.messages import AnyMessage
@@ -11,10 +10,11 @@ from langchain_core.messages import AnyMessage
 from perdure import errors
 from perdure.core import conversations
 from perdure.core.conversations import Budget, Counter, Fitted, Keep, Oversize
-from perdure.middleware import checks, requests
-from perdure.middleware.shaping import Request, Shaping
+from perdure.middleware import checks, requests, sizes
+from perdure.middleware.requests import Request
+from perdure.middleware.shaping import Shaping
 
-__all__ = ["ContextBudget", "limit_of"]
+__all__ = ["ContextBudget"]
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class ContextBudget(Shaping):
     def shaped(self, request: Request) -> Request:
         """Return the request with the part of its messages that fits."""
         limits = self._limits
-        tokens = limits.tokens or limit_of(request.model)
+        tokens = limits.tokens or sizes.limit_of(request.model)
         fixed = requests.fixed(request, self._count, self._tools)
         budget = Budget(tokens, limits.turns, limits.keep, limits.oversize, fixed)
         fitted = conversations.fit(request.messages, budget, count=self._count)
@@ -79,10 +79,3 @@ def _facts(fitted: Fitted, budget: Budget) -> dict[str, Any]:
         "dropped": len(fitted.dropped),
         "cut": None if fitted.cut is None else fitted.cut.id,
     }
-
-
-def limit_of(model: Any) -> int | None:
-    """Return how many tokens a model says it takes."""
-    profile = getattr(model, "profile", None)
-    found = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
-    return found if type(found) is int and found > 0 else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from langchain.tools import ToolRuntime
 from langchain_core.messages import BaseMessage, ToolMessage
@@ -10,9 +10,12 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from perdure import errors
 from perdure.core.conversations import clearing, marks
+from perdure.langgraph.histories import History
 from perdure.memory import Memory
 from perdure.middleware import checks, requests
-from perdure.middleware.shaping import Request, Shaping
+from perdure.middleware.requests import Request
+from perdure.middleware.shaping import Shaping
+from perdure.model import Said
 
 __all__ = ["ClearToolResults"]
 
@@ -58,19 +61,15 @@ def _reader(memory: Memory | None, page: int) -> BaseTool:
     """Return the tool that reads results; it finds those of its own thread only."""
 
     def read_tool_result(reference: str, runtime: ToolRuntime, start: int = 0) -> str:
-        found = clearing.result_of(runtime.state["messages"], reference)
-        thread = _thread(runtime)
-        if memory is not None and thread is not None and _is_gone(found):
-            said = memory.history(thread).transcript()
-            found = clearing.result_of((one.message for one in said), reference)
+        found, history = _held(memory, runtime, reference)
+        if history is not None:
+            found = _said(history.transcript(), reference)
         return _page(reference, found, start, page)
 
     async def aread_tool_result(reference: str, runtime: ToolRuntime, start: int = 0) -> str:
-        found = clearing.result_of(runtime.state["messages"], reference)
-        thread = _thread(runtime)
-        if memory is not None and thread is not None and _is_gone(found):
-            said = await memory.history(thread).atranscript()
-            found = clearing.result_of((one.message for one in said), reference)
+        found, history = _held(memory, runtime, reference)
+        if history is not None:
+            found = _said(await history.atranscript(), reference)
         return _page(reference, found, start, page)
 
     return StructuredTool.from_function(
@@ -86,9 +85,17 @@ def _is_gone(found: ToolMessage | None) -> bool:
     return found is None or marks.kind_of(found) == "cleared"
 
 
-def _thread(runtime: ToolRuntime) -> str | None:
-    named = runtime.config.get("configurable", {}).get("thread_id")
-    return None if named is None else str(named)
+def _held(memory: Memory | None, runtime: ToolRuntime, reference: str) -> tuple[ToolMessage | None, History | None]:
+    """Return the result that the state holds, and the thread's history if it has to be looked for there."""
+    found = clearing.result_of(runtime.state["messages"], reference)
+    thread = runtime.config.get("configurable", {}).get("thread_id")
+    if memory is None or thread is None or not _is_gone(found):
+        return found, None
+    return found, memory.history(str(thread))
+
+
+def _said(transcript: Iterable[Said], reference: str) -> ToolMessage | None:
+    return clearing.result_of((one.message for one in transcript), reference)
 
 
 def _page(reference: str, found: ToolMessage | None, start: int, size: int) -> str:

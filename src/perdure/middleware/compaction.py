@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Annotated, Any, NotRequired, cast
 
-from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelResponse
 from langchain.agents.middleware.internal_call_transformer import InternalCallTransformer
 from langchain.agents.middleware.types import ModelCallResult, PrivateStateAttr
 from langchain.chat_models import init_chat_model
@@ -25,8 +25,7 @@ from perdure.core.conversations.groups import flat, grouped, parted
 from perdure.core.conversations.summaries import Summary
 from perdure.engine import drive
 from perdure.middleware import checks, requests, sizes
-from perdure.middleware.budgets import limit_of
-from perdure.middleware.shaping import Request
+from perdure.middleware.requests import Request
 from perdure.middleware.summaries import PROMPT, Asking, Awaited, Called, NoSummaryError, Writer, named
 
 __all__ = ["Compaction", "CompactionState"]
@@ -45,9 +44,11 @@ class CompactionState(AgentState[Any]):
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is to be summarised: `groups`, which come after what `earlier` covers, up to `count` messages in all."""
+    """What is to be summarised: `groups`, the last of the state's first `messages`, in the human turn `turn`.
 
-    earlier: Summary | None
+    `replaced`: tokens that they and the earlier summary take.
+    """
+
     groups: list[Group]
     messages: list[BaseMessage]
     turn: tuple[str | None, str | None, str | None]
@@ -100,7 +101,7 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
         checks.counter("Compaction", token_counter)
         chat = init_chat_model(model) if isinstance(model, str) else model
         self._count = token_counter
-        self._writer = Writer(chat, prompt, window or limit_of(chat) or 8000, longest, timeout, token_counter)
+        self._writer = Writer(chat, prompt, window or sizes.limit_of(chat) or 8000, longest, timeout, token_counter)
         self._tools = requests.Tools()
         self._failed: OrderedDict[tuple[str | None, str | None, str | None], None] = OrderedDict()
 
@@ -121,7 +122,7 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
     def _standing(self, request: Request) -> Summary | None:
         requests.refuse_behind(request, "Compaction", "ledger")
         value = _value(request)
-        found = summaries.standing(value, requests.asked_in(request))
+        found = summaries.standing(value, requests.in_state(request))
         if value is not None and found is None:
             requests.told(request, "summary_set_aside", reason="messages it covers were removed or replaced")
         return found
@@ -132,7 +133,7 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
         if plan is None or plan.turn in self._failed:
             return None
         try:
-            text = await self._writer.write(asking, plan.earlier.text if plan.earlier else "", plan.groups)
+            text = await self._writer.write(asking, earlier.text if earlier else "", plan.groups)
             made = self._checked(plan, text)
         except Exception as error:  # noqa: BLE001 - a model may raise anything, and the run goes on without a summary
             self._gave_up(request, plan, error)
@@ -141,27 +142,31 @@ class Compaction(AgentMiddleware[CompactionState, Any, Any]):
         return made
 
     def _plan(self, request: Request, earlier: Summary | None) -> _Plan | None:
-        messages = requests.asked_in(request)
+        messages = requests.in_state(request)
         shown = summaries.with_summary(request.messages, messages, earlier) if earlier else list(request.messages)
         clause = sizes.met(self._trigger, lambda kind: self._size(request, shown, kind))
         if clause is None:
             return None
-        covered = earlier.count if earlier else 0
-        open_groups = [group for group in grouped(messages[covered:]) if group.role != "system"]
-        inside = {message.id for message in flat(open_groups)}
-        beside = [one for one in shown if one.id not in inside and marks.kind_of(one) != "summary"]
-        halves = [(kind, (size - self._size(request, beside, kind)) / 2) for kind, size in clause.items()]
-        rooms = [_room(request, *room) for room in (self._keep, *halves)]
-        stays = min(sizes.kept(open_groups, room, self._count) for room in rooms)
-        due = open_groups[: parted(open_groups, len(open_groups) - stays)]
+        groups = [group for group in grouped(messages[earlier.count if earlier else 0 :]) if group.role != "system"]
+        due = groups[: self._due(request, shown, groups, clause)]
         sure = {id(message) for message in messages[: requests.settled(messages)]}
         due = [*takewhile(lambda group: id(group.messages[0]) in sure, due)]
         if not due:
             return None
         last = due[-1].messages[-1]
         count = next(at for at, message in enumerate(messages, 1) if message is last)
-        replaced = self._count(flat(due))
-        return _Plan(earlier, due, messages[:count], _turn_of(messages), replaced + (earlier.tokens if earlier else 0))
+        replaced = self._count(flat(due)) + (earlier.tokens if earlier else 0)
+        return _Plan(due, messages[:count], _turn_of(messages), replaced)
+
+    def _due(
+        self, request: Request, shown: Sequence[BaseMessage], groups: Sequence[Group], clause: Mapping[str, float]
+    ) -> int:
+        """Return how many groups are to go: all but what `keep`, or half of the trigger, has room for."""
+        inside = {message.id for message in flat(groups)}
+        beside = [one for one in shown if one.id not in inside and marks.kind_of(one) != "summary"]
+        halves = [(kind, (size - self._size(request, beside, kind)) / 2) for kind, size in clause.items()]
+        rooms = [_room(request, *room) for room in (self._keep, *halves)]
+        return parted(groups, len(groups) - min(sizes.kept(groups, room, self._count) for room in rooms))
 
     def _size(self, request: Request, shown: Sequence[BaseMessage], kind: str) -> float:
         if kind == "messages":
@@ -197,7 +202,7 @@ def _shaped(request: Request, earlier: Summary | None, made: Summary | None) -> 
     summary = made or earlier
     if summary is None:
         return requests.shown(request, request.messages)
-    messages = requests.asked_in(request)
+    messages = requests.in_state(request)
     shown = summaries.with_summary(request.messages, messages, summary)
     facts = {"count": summary.count, "tokens": summary.tokens, "made": made is not None}
     return requests.shown(requests.noted(request, "compaction", **facts), shown)
@@ -213,8 +218,8 @@ def _turn_of(messages: Sequence[BaseMessage]) -> tuple[str | None, str | None, s
     return (*requests.thread_of(), last.id if last is not None and marks.kind_of(last) is None else None)
 
 
-def _limit(request: ModelRequest[Any]) -> int:
-    found = limit_of(request.model)
+def _limit(request: Request) -> int:
+    found = sizes.limit_of(request.model)
     if found is None:
         raise errors.ConfigurationError(
             "a fraction of what the model takes was asked for, and its profile doesn't say how much that is: "

@@ -15,7 +15,7 @@ from langgraph.types import Command
 from perdure.core import conversations
 from perdure.core.conversations import Counter, marks, summaries
 from perdure.middleware import checks, requests
-from perdure.middleware.shaping import Request
+from perdure.middleware.requests import Request
 
 __all__ = ["LONGEST", "Ledger", "LedgerState"]
 
@@ -63,7 +63,7 @@ class Ledger(AgentMiddleware[LedgerState, Any, Any]):
         return _with_record(await handler(requests.noted(request, "ledger")), record)
 
     def _record(self, request: Request) -> dict[str, Any]:
-        messages = requests.asked_in(request)
+        messages = requests.in_state(request)
         seen, changed = _seen(messages, request.messages)
         return {
             "at": datetime.now(UTC).isoformat(timespec="milliseconds"),

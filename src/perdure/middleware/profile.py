@@ -18,7 +18,8 @@ from perdure.langgraph import putting, showing
 from perdure.langgraph.contexts import Labels, Namespace
 from perdure.langgraph.reaching import Awaited, Direct, Reach
 from perdure.middleware import requests
-from perdure.middleware.stored import UNREACHABLE, Request, Stored
+from perdure.middleware.requests import Request
+from perdure.middleware.stored import UNREACHABLE, Stored
 
 __all__ = ["Profile"]
 

@@ -20,7 +20,8 @@ from perdure.langgraph.contexts import Labels, Namespace
 from perdure.langgraph.reaching import Awaited, Direct, Reach
 from perdure.langgraph.store import Store
 from perdure.middleware import checks, requests
-from perdure.middleware.stored import UNREACHABLE, Request, Stored
+from perdure.middleware.requests import Request
+from perdure.middleware.stored import UNREACHABLE, Stored
 
 __all__ = ["Recall"]
 

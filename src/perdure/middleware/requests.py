@@ -21,9 +21,10 @@ from perdure.core.conversations import Counter
 
 __all__ = [
     "Note",
+    "Request",
     "Tools",
-    "asked_in",
     "fixed",
+    "in_state",
     "noted",
     "notes",
     "refuse_behind",
@@ -33,24 +34,25 @@ __all__ = [
     "told",
 ]
 
+Request = ModelRequest[Any]
 Note = dict[str, Any]
 _NOTES = "perdure_notes"
 _LAST = {"budget": "ContextBudget", "ledger": "Ledger"}
 
 
-def noted(request: ModelRequest[Any], part: str, **facts: Any) -> ModelRequest[Any]:
+def noted(request: Request, part: str, **facts: Any) -> Request:
     """Return the request with a note of a part's for those further in."""
     state = {**request.state, _NOTES: [*notes(request), {"part": part, **facts}]}
     return request.override(state=cast("AgentState[Any]", state))
 
 
-def notes(request: ModelRequest[Any], part: str | None = None) -> list[Note]:
+def notes(request: Request, part: str | None = None) -> list[Note]:
     """Return what the parts further out have noted; only those of one part, if it is named."""
     found = cast("dict[str, Any]", request.state).get(_NOTES) or []
     return [note for note in found if part in {None, note["part"]}]
 
 
-def refuse_behind(request: ModelRequest[Any], part: str, *names: str) -> None:
+def refuse_behind(request: Request, part: str, *names: str) -> None:
     """Raise ConfigurationError if a part that has to come after this one has seen the request already."""
     for name in names:
         if notes(request, name):
@@ -60,12 +62,12 @@ def refuse_behind(request: ModelRequest[Any], part: str, *names: str) -> None:
             )
 
 
-def shown(request: ModelRequest[Any], messages: Sequence[BaseMessage]) -> ModelRequest[Any]:
+def shown(request: Request, messages: Sequence[BaseMessage]) -> Request:
     """Return the request with other messages, repaired if they have to be; the state stays as it is."""
     return request.override(messages=cast("list[AnyMessage]", conversations.repair(messages)))
 
 
-def asked_in(request: ModelRequest[Any]) -> list[BaseMessage]:
+def in_state(request: Request) -> list[BaseMessage]:
     """Return the messages that the state holds, whatever other middleware has made of them."""
     return list(request.state["messages"])
 
@@ -83,7 +85,7 @@ def settled(messages: Sequence[BaseMessage]) -> int:
     return len(messages)
 
 
-def told(request: ModelRequest[Any], event: str, **facts: Any) -> None:
+def told(request: Request, event: str, **facts: Any) -> None:
     """Say in the run's custom stream what a part has done: ``{"perdure": event, …}``, with ids and sizes only."""
     write: Callable[[Any], None] | None = getattr(request.runtime, "stream_writer", None)
     if write is not None:
@@ -112,7 +114,7 @@ class Tools:
         return tokens
 
 
-def fixed(request: ModelRequest[Any], count: Counter, tools: Tools) -> int:
+def fixed(request: Request, count: Counter, tools: Tools) -> int:
     """Return how many tokens a request takes beside its messages: system prompt and tools."""
     system: list[SystemMessage] = [request.system_message] if request.system_message else []
     return (count(system) if system else 0) + tools.count(request.tools)

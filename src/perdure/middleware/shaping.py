@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelResponse
 from langchain.agents.middleware.types import ModelCallResult
 
 from perdure.middleware import requests
+from perdure.middleware.requests import Request
 
 __all__ = ["Shaping"]
-
-Request = ModelRequest[Any]
 
 
 class Shaping(AgentMiddleware[AgentState[Any], Any, Any]):

@@ -11,7 +11,7 @@ from langchain.agents.middleware.summarization import ContextSize, TriggerClause
 from perdure import errors
 from perdure.core.conversations import Counter, Group
 
-__all__ = ["Keep", "Trigger", "check_keep", "clauses", "kept", "met"]
+__all__ = ["Keep", "Trigger", "check_keep", "clauses", "kept", "limit_of", "met"]
 
 Trigger = ContextSize | TriggerClause | list[ContextSize | TriggerClause]
 """LangChain's triggers, as `SummarizationMiddleware` takes them: one size; sizes that must all be reached, as a
@@ -71,14 +71,20 @@ def kept(groups: Sequence[Group], keep: Any, count: Counter) -> int:
     kind, room = keep
     stays = 0
     for group in reversed(groups):
-        room -= {
-            "turns": lambda group=group: int(group.role == "human"),
-            "messages": lambda group=group: len(group.messages),
-            "tokens": lambda group=group: count(group.messages),
-        }[kind]()
+        if kind == "turns":
+            room -= int(group.role == "human")
+        else:
+            room -= len(group.messages) if kind == "messages" else count(group.messages)
         if room < 0 and stays:
             break
         stays += 1
         if kind == "turns" and room == 0 and group.role == "human":
             break
     return stays
+
+
+def limit_of(model: Any) -> int | None:
+    """Return how many tokens a model says it takes."""
+    profile = getattr(model, "profile", None)
+    found = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
+    return found if type(found) is int and found > 0 else None

@@ -7,17 +7,17 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, Literal
 
-from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest
+from langchain.agents.middleware import AgentMiddleware, AgentState
 from langgraph.store.base import BaseStore
 
 from perdure import errors
 from perdure.langgraph import contexts
 from perdure.langgraph.contexts import Labels, Namespace
 from perdure.middleware import requests
+from perdure.middleware.requests import Request
 
-__all__ = ["UNREACHABLE", "Request", "Stored"]
+__all__ = ["UNREACHABLE", "Stored"]
 
-Request = ModelRequest[Any]
 UNREACHABLE: Final = (errors.EmbedderError, errors.DatabaseUnavailableError, errors.DatabaseLockedError)
 """What `on_error="skip"` lets pass: a database or an embedder that will be back."""
 
