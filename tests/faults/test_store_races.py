@@ -16,14 +16,6 @@ EACH = 10
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-@pytest.fixture
-def roomy(url):
-    """A memory in which that many threads may wait for each other."""
-    pool = {"max_size": 8, "timeout": 60} if url.startswith("postgres") else None
-    with Memory.open(url, pool=pool, sweep="off") as memory:
-        yield memory
-
-
 def in_threads(work, count=AT_ONCE):
     failed, ready = [], threading.Barrier(count)
 
